@@ -1,0 +1,160 @@
+"""Everything that minirag raises, in one tree.
+
+    MiniragError
+    ├── InputError                 a document, file or setting that cannot be used
+    ├── IndexFileError             about the file on disk; has `path`
+    │   ├── IndexMissingError      nothing there, and the mode does not create
+    │   ├── IndexCorruptError      damage; has `section`
+    │   ├── IndexVersionError      written by a newer minirag
+    │   ├── IndexLockedError       another writer has it; has `holder` (a process id or None)
+    │   ├── IndexReadOnlyError     a write on an index that was opened with mode="r"
+    │   ├── IndexClosedError       used after close()
+    │   ├── IndexWriteError        the disk refused: full, no permission, vanished folder
+    │   └── EncoderMismatchError   the vectors in the file came from another encoder
+    ├── EncoderError               an encoder that cannot be loaded or run
+    └── LLMError                   about the model or its provider
+        ├── LLMSetupError          ends a run at once: wrong key, unknown model, no credit
+        ├── LLMUnavailableError    still failing after all retries
+        └── LLMReplyError          a reply that cannot be used, after one repair attempt
+
+A wrong argument is a plain `ValueError`. Each message says what was found, what was expected and what to do;
+the facts are attributes too.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class MiniragError(Exception):
+    """The root of the tree: catch this to catch all of minirag's own errors."""
+
+
+class InputError(MiniragError):
+    """A document, file or setting that cannot be used. The message names it and says why."""
+
+
+class IndexFileError(MiniragError):
+    """Something about an index file.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path | str, message: str) -> None:
+        """Put the path in front of the message."""
+        self.path = Path(path)
+        super().__init__(f"{self.path}: {message}")
+
+
+class IndexMissingError(IndexFileError):
+    """There is no such file, and the mode does not create one."""
+
+
+class IndexCorruptError(IndexFileError):
+    """Bytes that no minirag wrote, or that changed since.
+
+    Attributes:
+        section: Which part of the file: "trailer", "table of contents", or a section's name.
+    """
+
+    def __init__(self, path: Path | str, section: str, message: str) -> None:
+        """Name the damaged section."""
+        self.section = section
+        super().__init__(path, f"{section} is damaged: {message}")
+
+
+class IndexVersionError(IndexFileError):
+    """The file's format is newer than this minirag reads.
+
+    Attributes:
+        found: The file's format version.
+        supported: The newest that this minirag reads.
+    """
+
+    def __init__(self, path: Path | str, *, found: int, supported: int) -> None:
+        """Say which release to install."""
+        self.found, self.supported = found, supported
+        super().__init__(
+            path, f"has format {found}, this minirag reads up to {supported}. Install a newer one: pip install -U minirag"
+        )
+
+
+class IndexLockedError(IndexFileError):
+    """Another writer has the file.
+
+    Attributes:
+        holder: Its process id, if known.
+    """
+
+    def __init__(self, path: Path | str, holder: int | None) -> None:
+        """Name the process that holds the lock."""
+        self.holder = holder
+        who = f"process {holder}" if holder is not None else "another process"
+        super().__init__(path, f"{who} is writing it. Wait until it is done, or open with mode='r' to read meanwhile")
+
+
+class IndexReadOnlyError(IndexFileError):
+    """A write on an index that was opened with mode="r"."""
+
+
+class IndexClosedError(IndexFileError):
+    """The index was closed, or belongs to the parent of this forked process."""
+
+
+class IndexWriteError(IndexFileError):
+    """The disk refused a write; the index on disk is still its last commit.
+
+    Attributes:
+        needed: How many bytes the write needed, if known.
+    """
+
+    def __init__(self, path: Path | str, message: str, *, needed: int | None = None) -> None:
+        """Keep how much was needed."""
+        self.needed = needed
+        super().__init__(path, message)
+
+
+class EncoderMismatchError(IndexFileError):
+    """The vectors in the file came from another encoder.
+
+    Attributes:
+        built_with: The encoder that the file remembers.
+        given: The one it was opened with.
+    """
+
+    def __init__(self, path: Path | str, *, built_with: str, given: str) -> None:
+        """Say what to do about it."""
+        self.built_with, self.given = built_with, given
+        super().__init__(
+            path, f"was built with encoder {built_with}, but {given} was given. Open it with the first, or build a new index"
+        )
+
+
+class EncoderError(MiniragError):
+    """An encoder that cannot be loaded or run."""
+
+
+class LLMError(MiniragError):
+    """Something about the model or its provider.
+
+    Attributes:
+        model: The model's name, as it was given.
+    """
+
+    def __init__(self, model: str, message: str) -> None:
+        """Put the model in front of the message."""
+        self.model = model
+        super().__init__(f"{model}: {message}")
+
+
+class LLMSetupError(LLMError):
+    """No retry helps: a wrong key, an unknown model, no credit. Ends a run at once."""
+
+
+class LLMUnavailableError(LLMError):
+    """The provider still failed after all retries."""
+
+
+class LLMReplyError(LLMError):
+    """A reply that cannot be used: refused, cut off, or no JSON of the right form even after one repair attempt."""

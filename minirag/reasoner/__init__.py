@@ -1,0 +1,55 @@
+"""The five thinking tasks behind one protocol: done by an LLM (`by_llm`), or by rules (`offline`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from minirag.records import (
+    BridgingFact,
+    ContextItem,
+    Extension,
+    Extraction,
+    Passage,
+    Reading,
+    SharedEntity,
+)
+
+__all__ = ["Reasoner"]
+
+
+class Reasoner(Protocol):
+    """Thinks for the pipeline. One lives as long as one `add` or `ask`; its calls may run side by side.
+
+    Every method raises `LLMSetupError` when no further call can succeed, `LLMError` when this unit failed.
+
+    Attributes:
+        model: The LiteLLM name, or "offline".
+        version: Changes whenever the same passage would be extracted or bridged differently by the same model.
+            Part of the key under which replies are kept.
+        entities_per_call: How many bridge entities one `bridge` call takes.
+    """
+
+    model: str
+    version: str
+    entities_per_call: int
+
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        """Atomic facts that stand alone, their entities, and knowledge triples of one passage."""
+        ...
+
+    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
+        """For each entity, the bridging facts that join at least two documents; none for a mere namesake."""
+        ...
+
+    async def extend(self, question: str, chain: Sequence[str], candidates: Sequence[str]) -> Extension:
+        """KiRAG's Constructor: which candidate extends the chain, or that the answer is known."""
+        ...
+
+    async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
+        """IRCoT's next sentence of thought."""
+        ...
+
+    async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
+        """The answer from the numbered context, with the numbers that it rests on."""
+        ...

@@ -1,0 +1,384 @@
+"""What flows between the parts: small frozen records, and the ledger that adds up what they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+Kind = Literal["passage", "fact", "bridge", "triple"]
+KINDS: tuple[Kind, ...] = ("passage", "fact", "bridge", "triple")
+Task = Literal["extract", "bridge", "extend", "think", "read", "embed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What the user gives.
+
+    Attributes:
+        id: Unique in an index. Adding the same id with other content replaces the document.
+        text: Plain text of any length and script; not blank.
+        title: Names what the text is about; facts are resolved with it. May be empty.
+        metadata: JSON values for the caller's own use.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a document that fits the encoder: `text` is the document's `text[start:end]`, in characters."""
+
+    id: str
+    document_id: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One atomic statement that stands alone (IndexRAG's atomic knowledge unit), with the entities it names."""
+
+    id: str
+    passage_id: str
+    text: str
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Triple:
+    """One knowledge triple (KiRAG)."""
+
+    id: str
+    passage_id: str
+    head: str
+    relation: str
+    tail: str
+
+    @property
+    def text(self) -> str:
+        """The triple as one line, which is also what the encoder sees."""
+        return f"{self.head} {self.relation} {self.tail}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """One bridging fact: what passages of at least two documents say together of one bridge entity (IndexRAG)."""
+
+    id: str
+    entity: str
+    text: str
+    passage_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One unit that retrieval found.
+
+    Attributes:
+        kind: "passage", "fact", "bridge" or "triple".
+        id: The unit's id.
+        text: The unit's text.
+        score: Cosine similarity to the query, -1 to 1, unless the strategy says otherwise.
+        document_ids: The documents behind it; one, except for bridging facts.
+        passage_ids: The passages behind it, likewise.
+    """
+
+    kind: Kind
+    id: str
+    text: str
+    score: float
+    document_ids: tuple[str, ...]
+    passage_ids: tuple[str, ...]
+
+
+# --- what a Reasoner takes and gives -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractedFact:
+    """A fact as a reasoner found it, before it has an id."""
+
+    text: str
+    entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extraction:
+    """All that one extraction call found in a passage.
+
+    Attributes:
+        facts: In the order of the text.
+        triples: (head, relation, tail), none of them blank.
+    """
+
+    facts: tuple[ExtractedFact, ...]
+    triples: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourcedFact:
+    """A fact with where it comes from, as bridging sees it."""
+
+    text: str
+    passage_id: str
+    document_id: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedEntity:
+    """A bridge entity: a name that several documents share, with what each says of it.
+
+    Attributes:
+        name: As most facts spell it.
+        facts: Of at least two documents, ordered by document id and place in the document.
+    """
+
+    name: str
+    facts: tuple[SourcedFact, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BridgingFact:
+    """A bridging fact as a reasoner wrote it.
+
+    Attributes:
+        text: Stands alone.
+        sources: Positions in `SharedEntity.facts`, of at least two documents.
+    """
+
+    text: str
+    sources: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ContextItem:
+    """One numbered piece of what the reader sees; its number is its position + 1."""
+
+    text: str
+    title: str = ""
+    kind: Kind = "passage"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What the reader made of the context.
+
+    Attributes:
+        text: The answer. When nothing was found, one sentence that says so.
+        found: False when the context does not hold the answer.
+        items: Positions in the context (from 0) that the answer rests on; empty when nothing was found.
+    """
+
+    text: str
+    found: bool
+    items: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """The Constructor's next step (KiRAG): a candidate's position, or that the answer is known, or neither.
+
+    Attributes:
+        choice: Position in the candidates (from 0), None when none of them adds anything.
+        answer: The answer, when the chain already gives it.
+    """
+
+    choice: int | None = None
+    answer: str | None = None
+
+
+# --- cost ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What calls took.
+
+    Attributes:
+        calls: Requests that got an answer.
+        prompt_tokens: Tokens sent, the cached ones included.
+        completion_tokens: Tokens received.
+        cached_tokens: Of those sent, how many the provider had cached.
+        cost: Dollars. 0.0 offline, None where a price is unknown.
+        seconds: Wall time.
+    """
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    cost: float | None = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Sum of both; an unknown cost stays unknown."""
+        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        return Usage(
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cached_tokens + other.cached_tokens,
+            cost,
+            self.seconds + other.seconds,
+        )
+
+
+class Ledger:
+    """Adds up the usage of one run, by task."""
+
+    def __init__(self) -> None:
+        """Start at nothing."""
+        self.by_task: dict[Task, Usage] = {}
+
+    def add(self, task: Task, usage: Usage) -> None:
+        """Count `usage` for `task`."""
+        self.by_task[task] = self.by_task.get(task, Usage()) + usage
+
+    def total(self, *, seconds: float | None = None) -> Usage:
+        """The sum over all tasks; `seconds` replaces the calls' own, which overlap when they ran side by side."""
+        total = sum(self.by_task.values(), Usage())
+        return total if seconds is None else replace(total, seconds=seconds)
+
+
+# --- what the user gets --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What could not be indexed.
+
+    Attributes:
+        id: Of the document, passage ("… #3") or bridge entity.
+        reason: One line.
+    """
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `Index.add` did.
+
+    Attributes:
+        added: Ids of new documents.
+        updated: Ids of documents whose content replaced an older one.
+        unchanged: Ids of documents that were there with the same content.
+        failed: What could not be indexed, wholly or in part; the next `add` tries again.
+        usage: Calls, tokens, dollars and seconds of this run.
+    """
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What `Index.add` would cost; tokens and cost are None where nothing is known of the model."""
+
+    calls: int
+    tokens: int
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A passage that an answer rests on.
+
+    Attributes:
+        number: From 1, in the order of the answer's evidence.
+        document_id: Its document.
+        passage_id: Its passage.
+        title: The document's title, may be empty.
+        text: The passage, whole.
+    """
+
+    number: int
+    document_id: str
+    passage_id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of an iterative strategy: what it asked, what it scored, what it chose."""
+
+    query: str
+    retrieved: tuple[Hit, ...]
+    chosen: Hit | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a strategy found for a question.
+
+    Attributes:
+        hits: The context, in the order in which the reader sees it.
+        ranking: Passage ids with scores, best first: the retrieval that recall@k is measured on.
+        chain: The reasoning chain, in order (KiRAG).
+        steps: One per iteration; empty for one-shot strategies.
+    """
+
+    hits: tuple[Hit, ...]
+    ranking: tuple[tuple[str, float], ...]
+    chain: tuple[Hit, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What `ask` gives; `str(answer)` is the text.
+
+    Attributes:
+        text: The answer, or one sentence that says that it was not found.
+        found: Whether the evidence holds an answer.
+        citations: The passages it rests on, numbered from 1.
+        evidence: What the reader saw, in order.
+        chain: The reasoning chain, where the strategy builds one.
+        steps: What each iteration did, likewise.
+        usage: Calls, tokens, dollars and seconds.
+        model: The LiteLLM name, or "offline".
+        strategy: "naive", "indexrag", …
+        question: What was asked.
+        ranking: Passage ids with scores, best first.
+    """
+
+    text: str
+    found: bool
+    citations: tuple[Citation, ...]
+    evidence: tuple[Hit, ...]
+    chain: tuple[Hit, ...]
+    steps: tuple[Step, ...]
+    usage: Usage
+    model: str
+    strategy: str
+    question: str = ""
+    ranking: tuple[tuple[str, float], ...] = ()
+
+    def __str__(self) -> str:
+        """The text alone."""
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer as JSON values."""
+        return asdict(self)
+
+
+def passages_of(hits: Sequence[Hit]) -> Iterator[tuple[str, float]]:
+    """Each passage behind the hits once, with the score of its first hit."""
+    seen: set[str] = set()
+    for hit in hits:
+        for passage_id in hit.passage_ids:
+            if passage_id not in seen:
+                seen.add(passage_id)
+                yield passage_id, hit.score
