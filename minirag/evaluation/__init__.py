@@ -1,0 +1,1 @@
+"""How good and how fast: data sets, metrics, runs over them, and the bench."""
