@@ -1,0 +1,90 @@
+"""Turning what the user gives into documents: one at a time, and what cannot be used is named, not raised."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from minirag.loading.checking import check, content_hash, document_from
+from minirag.loading.files import SUFFIXES, Items, OnSkip, read_path
+from minirag.records import Document, Failure
+
+__all__ = ["SUFFIXES", "Source", "check", "content_hash", "load"]
+
+Source: TypeAlias = Document | Mapping[str, Any] | os.PathLike[str] | str
+
+MAX_GUESSED_LENGTH = 255
+SENTENCE_ENDS = tuple(".!?…。！？")
+
+
+def load(sources: Source | Iterable[Source], *, on_skip: OnSkip | None = None) -> Items:
+    r"""Give each source's documents, in order, holding no more than one file at a time.
+
+    * A `Document` is checked (see `check`).
+    * A mapping `{id?, title?, text, metadata?}` is a document. Whole numbers are taken as id or title. Its other keys
+      join the metadata, which win where both have a key. Without an id it is named after the hash of title and text,
+      so that other content is another document.
+    * A `Path` is a file or a folder. So is a `str` if there is such a file or folder, or if it looks like one: a line
+      of at most 255 characters which ends in one of `SUFFIXES`, or has a slash, no space, and no full stop at its end.
+      Any other `str` is a text, named after its hash; a text in a mapping is never taken for a path.
+    * Folders are walked in the order of their names. Files of other suffixes, whatever is hidden, linked folders and
+      links out of the folder are skipped. A file given by itself is read whatever its suffix, as text if unknown.
+    * A text file is UTF-8, or UTF-16 or UTF-32 with a byte order mark; line ends become `\n`. Its id is the path as
+      given, with forward slashes (bytes that are no Unicode as `\udce9`), so that the same call again changes nothing.
+      Its title is the first heading of Markdown and reStructuredText, else the file's name without suffix.
+    * `.json` holds one record as above, a list of them, or `{"documents": [...]}`. `.jsonl` holds one a line, and a
+      broken line fails alone.
+    * The same id again is passed over if the content is the same, and is a failure if it differs.
+
+    Args:
+        sources: One source or any number; an iterator is drawn from as documents are taken.
+        on_skip: Called with each file or folder that is skipped.
+
+    Yields:
+        Documents that passed `check`, and failures. A failure is named after the document where its id is known, else
+        after the place: the path, `path:17` for a line, `path[3]` for an item (from 0), "source #2" (from 1).
+    """
+    seen: dict[str, str] = {}
+    for item in _each(sources, on_skip or (lambda _path: None)):
+        if isinstance(item, Failure):
+            yield item
+        elif item.id not in seen:
+            seen[item.id] = content_hash(item)
+            yield item
+        elif seen[item.id] != content_hash(item):
+            yield Failure(item.id, "came before with other content; ids must be unique, so only the first is used")
+
+
+def _each(sources: Source | Iterable[Source], on_skip: OnSkip) -> Items:
+    several = (sources,) if isinstance(sources, Document | Mapping | os.PathLike | str) else sources
+    for number, source in enumerate(several, start=1):
+        path = _path_of(source)
+        if path is not None:
+            yield from read_path(path, on_skip)
+        else:
+            yield document_from({"text": source} if isinstance(source, str) else source, place=f"source #{number}")
+
+
+def _path_of(source: Source) -> Path | None:
+    if isinstance(source, os.PathLike):
+        return Path(source)
+    if not isinstance(source, str) or not source.strip() or "\n" in source:
+        return None
+    path = Path(source)
+    try:
+        path.lstat()
+    except PermissionError:
+        return path
+    except (OSError, ValueError):  # ValueError: characters that no path can have
+        return path if _looks_like_path(source) else None
+    return path
+
+
+def _looks_like_path(text: str) -> bool:
+    if len(text) > MAX_GUESSED_LENGTH:
+        return False
+    if text.lower().endswith(SUFFIXES):
+        return True
+    return ("/" in text or os.sep in text) and len(text.split()) == 1 and not text.endswith(SENTENCE_ENDS)

@@ -1,0 +1,181 @@
+"""Reading documents from files and folders, one file at a time; what cannot be read is named, and the rest goes on."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import TypeAlias
+
+from minirag.errors import InputError
+from minirag.loading.checking import check, document_from, storable
+from minirag.loading.headings import first_heading
+from minirag.records import Document, Failure
+
+OnSkip: TypeAlias = Callable[[Path], None]
+Items: TypeAlias = Iterator[Document | Failure]
+
+HEADED_SUFFIXES = (".md", ".markdown", ".rst")
+LINE_SUFFIXES = (".jsonl", ".ndjson")
+SUFFIXES = (".txt", *HEADED_SUFFIXES, ".json", *LINE_SUFFIXES)
+"""The files that are read in a folder; in any case of letters."""
+
+# The longer byte order marks first: the one of UTF-32 begins with the one of UTF-16.
+BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+HEAD_LENGTH = 8192  # how much of a file of lines is looked at for zero bytes
+
+
+def read_path(path: Path, on_skip: OnSkip) -> Items:
+    """The documents of a file, whatever its suffix, or of a folder (see `load`)."""
+    try:
+        mode = path.stat().st_mode
+        if S_ISDIR(mode):
+            yield from _walk(path, on_skip)
+        elif S_ISREG(mode):
+            yield from _read_file(path)
+        else:
+            yield Failure(_name(path), "is neither a file nor a folder")
+    except (OSError, ValueError) as error:  # ValueError: a name or bytes that no coding has
+        yield _unreadable(path, error)
+    except InputError as error:
+        yield Failure(_name(path), str(error))
+
+
+def _walk(folder: Path, on_skip: OnSkip) -> Items:
+    root = folder.resolve()
+    pending = _entries(folder)
+    while pending:
+        path = pending.pop()
+        try:
+            if not _belongs(path, root):
+                on_skip(path)
+            elif path.is_dir():
+                pending.extend(_entries(path))
+            else:
+                yield from read_path(path, on_skip)
+        except OSError as error:
+            yield _unreadable(path, error)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Last name first, as a stack wants them."""
+    return sorted(folder.iterdir(), key=lambda path: path.name, reverse=True)
+
+
+def _belongs(path: Path, root: Path) -> bool:
+    if path.name.startswith("."):
+        return False
+    linked = path.is_symlink()
+    if path.is_dir():
+        return not linked
+    if path.suffix.lower() not in SUFFIXES:
+        return False
+    # A link that leads nowhere is not skipped: reading it names it.
+    return not linked or not path.exists() or path.resolve().is_relative_to(root)
+
+
+def _read_file(path: Path) -> Items:
+    suffix = path.suffix.lower()
+    if suffix in LINE_SUFFIXES:
+        yield from _read_lines(path)
+    elif suffix == ".json":
+        yield from _read_json(path)
+    else:
+        text = _decoded(path.read_bytes())
+        title = first_heading(text) if suffix in HEADED_SUFFIXES else ""
+        yield check(Document(_name(path), text, title or storable(path.stem)))
+
+
+def _read_json(path: Path) -> Items:
+    content = _parsed(_decoded(path.read_bytes()))
+    if isinstance(content, dict) and "text" not in content and isinstance(content.get("documents"), list):
+        content = content["documents"]
+    if not isinstance(content, list):
+        yield document_from(content, place=_name(path))
+        return
+    if not any(isinstance(record, dict) and "text" in record for record in content):
+        raise InputError(
+            f"none of its {len(content)} items is an object with 'text'" if content else "is an empty list"
+        )
+    for position, record in enumerate(content):
+        yield document_from(record, place=f"{_name(path)}[{position}]")
+
+
+def _read_lines(path: Path) -> Items:
+    with path.open("rb") as file:
+        encoding = _encoding(file.read(HEAD_LENGTH))
+    empty = True
+    # Bytes that are no UTF-8 come as lone surrogates, so that they spoil their own line only.
+    with path.open(encoding=encoding, errors="surrogateescape") as lines:
+        for number, line in enumerate(lines, start=1):
+            if line.strip():
+                empty = False
+                yield _read_line(line, place=f"{_name(path)}:{number}")
+    if empty:
+        raise InputError("is empty")
+
+
+def _read_line(line: str, *, place: str) -> Document | Failure:
+    try:
+        return document_from(_parsed(line), place=place)
+    except InputError as error:
+        return Failure(place, str(error))
+
+
+def _encoding(head: bytes) -> str:
+    for mark, encoding in BYTE_ORDER_MARKS:
+        if head.startswith(mark):
+            return encoding
+    if b"\0" in head:
+        raise InputError(f"is a binary file: zero byte at offset {head.index(0)}")
+    return "utf-8-sig"
+
+
+def _decoded(content: bytes) -> str:
+    encoding = _encoding(content)
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError as error:
+        raise _not_unicode(encoding.removesuffix("-sig"), content[error.start], error.start) from error
+    if "\0" in text:
+        raise InputError(f"is a binary file: zero character at {text.index(chr(0))}")
+    if not text.strip():
+        raise InputError("is empty")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _not_unicode(encoding: str, byte: int, offset: int) -> InputError:
+    return InputError(f"is not {encoding.upper()}: byte 0x{byte:02X} at offset {offset}. Convert it to UTF-8")
+
+
+def _parsed(text: str) -> object:
+    try:
+        text.encode()
+        content: object = json.loads(text)
+    except UnicodeEncodeError as error:
+        offset = len(text[: error.start].encode())
+        raise _not_unicode("utf-8", ord(text[error.start]) & 0xFF, offset) from error
+    except json.JSONDecodeError as error:
+        line = f"line {error.lineno}, " if "\n" in text.strip() else ""
+        raise InputError(f"is not JSON: {error.msg} ({line}column {error.colno})") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+        raise InputError(f"is JSON that cannot be read: {error}") from error
+    return content
+
+
+def _name(path: Path) -> str:
+    return storable(path.as_posix())
+
+
+def _unreadable(path: Path, error: Exception) -> Failure:
+    if isinstance(error, FileNotFoundError):
+        return Failure(_name(path), "is a link that leads nowhere" if path.is_symlink() else "no such file or folder")
+    reason = error.strerror if isinstance(error, OSError) else None
+    return Failure(_name(path), f"cannot be read: {reason or error}")
