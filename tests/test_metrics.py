@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minirag.evaluation.metrics import (
     accuracy,
     all_gold_at,
-    answer_hit_at,
+    answer_rank,
     exact_match,
     f1,
     gold_ranks,
@@ -115,10 +115,11 @@ def test_reciprocal_rank() -> None:
     assert reciprocal_rank((None, None)) == 0.0
 
 
-def test_answer_hit() -> None:
-    texts = ["Paris lies on the Seine.", "The Loire is longer.", "Tours"]
-    assert [answer_hit_at(texts, ["Loire", "Rhône"], k) for k in (1, 2, 3)] == [0.0, 1.0, 1.0]
-    assert answer_hit_at([], ["Loire"], 5) == 0.0
+def test_answer_rank() -> None:
+    texts = ["Paris lies on the Seine.", "The Loire is longer.", "Tours on the Loire"]
+    assert answer_rank(texts, ["Loire", "Rhône"]) == 2
+    assert answer_rank(texts, ["Rhône"]) is None
+    assert answer_rank([], ["Loire"]) is None
 
 
 @pytest.mark.parametrize("score", [partial(recall_at, k=5), partial(all_gold_at, k=5), reciprocal_rank])

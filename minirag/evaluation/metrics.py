@@ -1,7 +1,7 @@
 """Scores of one question; a run's score is their mean over all of its questions, none skipped.
 
-Retrieval is scored on documents (`recall_at`, `all_gold_at`, `reciprocal_rank`, `answer_hit_at`), answers on strings
-(`exact_match`, `f1`, `accuracy`). All scores lie in 0 to 1.
+Retrieval is scored on documents (`recall_at`, `all_gold_at`, `reciprocal_rank`) or by passages that
+hold the answer (`answer_rank`), answers on strings (`exact_match`, `f1`, `accuracy`). All scores lie in 0 to 1.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from math import fsum
 
 # HotpotQA's evaluation gives these no credit for partial overlap.
 CLOSED_ANSWERS = frozenset({"yes", "no", "noanswer"})
@@ -21,7 +22,7 @@ _ARTICLES = re.compile(r"\b(a|an|the)\b")
 def mean(values: Iterable[float]) -> float:
     """The arithmetic mean; 0.0 of nothing."""
     numbers = list(values)
-    return sum(numbers) / len(numbers) if numbers else 0.0
+    return fsum(numbers) / len(numbers) if numbers else 0.0
 
 
 # --- retrieval -----------------------------------------------------------------------------------------------------
@@ -82,17 +83,17 @@ def reciprocal_rank(ranks: Sequence[int | None]) -> float:
     return 1.0 / min(found) if found else 0.0
 
 
-def answer_hit_at(texts: Sequence[str], answers: Sequence[str], k: int) -> float:
-    """1.0 when one of the first k texts holds an answer, else 0.0 (DPR's top-k accuracy, Karpukhin et al. 2020).
+def answer_rank(texts: Iterable[str], answers: Sequence[str]) -> int | None:
+    """The rank, from 1, of the first text that holds an answer, found as `accuracy` finds it; None where none does.
 
-    Stands in for recall where a data set names no gold documents. Texts and answers are normalised as for `accuracy`.
+    `recall_at` of this one rank is DPR's top-k accuracy (Karpukhin et al. 2020), which stands in for recall where a
+    data set names no gold documents.
 
     Args:
         texts: The retrieved passages, best first.
         answers: The gold answers.
-        k: At least 1.
     """
-    return max((accuracy(text, answers) for text in texts[:k]), default=0.0)
+    return next((rank for rank, text in enumerate(texts, start=1) if accuracy(text, answers)), None)
 
 
 def _within(ranks: Sequence[int | None], k: int) -> list[bool]:

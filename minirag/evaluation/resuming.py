@@ -1,0 +1,106 @@
+"""A run's results on disk as they come, so that a stopped run goes on where it was and pays for nothing twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from minirag.errors import InputError
+from minirag.evaluation.datasets import Question
+from minirag.evaluation.results import QuestionResult
+
+HEAD = b'{"conditions": '
+
+
+class ResultLog:
+    """A file of JSON lines: first what the results depend on, then one result a line.
+
+    A half-written last line, left by a kill, is overwritten. Questions that failed are not kept: they are asked again.
+
+    Attributes:
+        path: The file.
+        done: Results by question id, as found on disk.
+    """
+
+    def __init__(self, path: str | Path, *, conditions: Mapping[str, Any], questions: Sequence[Question]) -> None:
+        """Open, or create, the file.
+
+        Args:
+            path: The file; its folder must exist.
+            conditions: JSON values that the results depend on.
+            questions: Those of this run. A result of a question that has changed since is asked again.
+
+        Raises:
+            InputError: If the file cannot be used, or holds results under other conditions; the message names them.
+        """
+        self.path = Path(path)
+        self._digests = {question.id: _digest(question) for question in questions}
+        self.done: dict[str, QuestionResult] = {}
+        lines, length = self._read()
+        if lines:
+            self._check(lines[0], json.loads(json.dumps(conditions)))
+            self.done = dict(self._results(lines[1:]))
+        try:
+            self._file = self.path.open("r+b" if lines else "wb")
+            self._file.truncate(length)
+            self._file.seek(length)
+        except OSError as error:
+            raise InputError(f"{self.path}: cannot be written: {error}") from error
+        if not lines:
+            self._write({"conditions": conditions})
+
+    def append(self, result: QuestionResult) -> None:
+        """Keep a result, unless its question failed."""
+        if result.error is None:
+            self._write({"question": self._digests[result.id], "result": asdict(result)})
+
+    def __enter__(self) -> Self:
+        """The log itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _write(self, entry: Mapping[str, Any]) -> None:
+        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
+        self._file.flush()
+
+    def _read(self) -> tuple[list[dict[str, Any]], int]:
+        """The whole lines, and how many bytes they take."""
+        if not self.path.exists():
+            return [], 0
+        try:
+            data = self.path.read_bytes()
+            length = data.rfind(b"\n") + 1
+            lines = [json.loads(line) for line in data[:length].split(b"\n")[:-1]]
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path}: is no file of results that a run left: {error}") from error
+        # Whatever else somebody keeps in the file is not cut off as a torn line.
+        if data and not data.startswith(HEAD):
+            raise InputError(f"{self.path}: is no file of results that a run left")
+        return lines, length
+
+    def _results(self, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, QuestionResult]]:
+        for line in lines:
+            result = QuestionResult.from_dict(line["result"])
+            if self._digests.get(result.id) == line["question"]:
+                yield result.id, result
+
+    def _check(self, head: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
+        found = head["conditions"]
+        differing = sorted(key for key in {*found, *conditions} if found.get(key) != conditions.get(key))
+        if differing:
+            told = "; ".join(f"{key} {found.get(key)!r}, now {conditions.get(key)!r}" for key in differing)
+            raise InputError(f"{self.path}: holds results of another run ({told}). Delete it, or give another file")
+
+
+def _digest(question: Question) -> str:
+    return hashlib.sha256(json.dumps(asdict(question), sort_keys=True).encode()).hexdigest()[:16]

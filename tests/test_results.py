@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from minirag.errors import InputError
+from minirag.evaluation.results import QuestionResult, Run, format_table, read_runs, table, write_runs
+from minirag.records import Failure, Usage
+
+RESULTS = (
+    QuestionResult(
+        id="q1",
+        type="bridge",
+        ranks=(1, 4),
+        answer_rank=4,
+        documents=("d1", "d3", "d4", "d2"),
+        answer="Weston, Somerset",
+        found=True,
+        em=0.0,
+        f1=0.5,
+        accuracy=1.0,
+        usage=Usage(calls=1, prompt_tokens=300, completion_tokens=10, cost=0.25, seconds=9.0),
+        seconds=0.5,
+        retrieval_seconds=0.02,
+    ),
+    QuestionResult(id="q2", ranks=(None,), em=0.0, f1=0.0, accuracy=0.0, error="server gone", retrieval_seconds=0.04),
+    QuestionResult(
+        id="q3",
+        answer_rank=1,
+        documents=("d2",),
+        answer="yes",
+        found=True,
+        em=1.0,
+        f1=1.0,
+        accuracy=1.0,
+        usage=Usage(calls=3, prompt_tokens=600, completion_tokens=5, cost=0.5, seconds=1.0),
+        seconds=1.5,
+        retrieval_seconds=0.03,
+    ),
+    QuestionResult(id="q4", ranks=(2,), answer="No idea.", found=False, em=0.0, f1=0.0, accuracy=0.0, seconds=0.25),
+)
+RUN = Run("films", "indexrag", "openai/x", RESULTS, 2_500_000, 1234, {"k": 10}, {"minirag": "0"})
+
+
+def test_contract() -> None:
+    entry = RUN.to_dict()
+    results = entry.pop("results")
+    assert entry == {
+        "dataset": "films",
+        "strategy": "indexrag",
+        "model": "openai/x",
+        "questions": 4,
+        # q1, q2 and q4 name gold documents: q2 failed and counts as not found.
+        "recall": {"2": 0.5, "3": 0.5, "5": 2 / 3, "10": 2 / 3},
+        "all_gold": {"2": 1 / 3, "3": 1 / 3, "5": 2 / 3, "10": 2 / 3},
+        "mrr": 0.5,
+        "answer_hit": {"2": 0.25, "3": 0.25, "5": 0.5, "10": 0.5},
+        "em": 0.25,
+        "f1": 0.375,
+        "accuracy": 0.5,
+        "not_found": 1,
+        "calls_per_question": 1.0,
+        "prompt_tokens_per_question": 225.0,
+        "completion_tokens_per_question": 3.75,
+        "seconds_per_question": 0.75,
+        "retrieval_seconds_per_question": 0.03,
+        "cost": 0.75,
+        "index_bytes": 2_500_000,
+        "passages": 1234,
+        "failed": [{"id": "q2", "reason": "server gone"}],
+        "settings": {"k": 10},
+        "versions": {"minirag": "0"},
+    }
+    assert [result["id"] for result in results] == ["q1", "q2", "q3", "q4"]
+    assert results[0]["ranks"] == (1, 4)
+
+
+def test_what_does_not_apply_is_none() -> None:
+    entry = Run("films", "naive", "offline", (QuestionResult("q1", retrieval_seconds=0.5),), 1, 1).to_dict()
+    assert entry["recall"] == entry["all_gold"] == {"2": None, "3": None, "5": None, "10": None}
+    assert [entry[key] for key in ("mrr", "em", "f1", "accuracy", "seconds_per_question")] == [None] * 5
+    assert entry["retrieval_seconds_per_question"] == 0.5
+
+
+def test_an_unknown_price_makes_the_cost_unknown() -> None:
+    run = Run("films", "naive", "x", (*RESULTS, QuestionResult("q5", usage=Usage(calls=1, cost=None))), 1, 1)
+    assert run.to_dict()["cost"] is None
+    assert "|    ? |" in table([run])
+
+
+def test_failed() -> None:
+    assert RUN.failed == (Failure("q2", "server gone"),)
+
+
+def test_runs_come_back_from_their_file(tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    write_runs([RUN, RUN], path)
+    assert read_runs(path) == (RUN, RUN)
+    assert list(json.loads(path.read_text(encoding="utf-8"))) == ["runs"]
+
+
+def test_broken_run_files_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    for text in ("", "[]", '{"runs": [{}]}'):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"runs\.json: is no file of runs"):
+            read_runs(path)
+    with pytest.raises(InputError, match="cannot be written"):
+        write_runs([RUN], tmp_path / "missing" / "runs.json")
+
+
+def test_table() -> None:
+    head, rule, row = (line.replace(" ", "") for line in table([RUN]).split("\n"))
+    assert (
+        head
+        == "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|EM|F1|Acc|calls|ms|retrievalms|cost|indexMB|passages|"
+    )
+    assert set(rule) == set("|-:")
+    assert row == "|films|indexrag|openai/x|4|50.0|50.0|66.7|66.7|25.0|37.5|50.0|1.0|750.0|30.0|$0.75|2.5|1,234|"
+    assert len({len(line) for line in table([RUN]).split("\n")}) == 1
+
+
+def test_bars_in_cells_are_escaped() -> None:
+    assert format_table(["a", "b"], [["x|y", "1"]], left=1) == "| a    |   b |\n| ---- | --: |\n| x\\|y |   1 |"
