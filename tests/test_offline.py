@@ -19,9 +19,28 @@ from minirag.records import (
 
 # Pieces that rules look for, mixed with anything else, in scripts of every kind.
 PIECES = st.sampled_from(
-    'A B. U.S. The "x" (born 1 May 1900) – 1999 of de in Rome . ! 。 《书》 的 は カ가 محمد को ไทย \n - <br> [1] \u0301'.split(
-        " "
-    )
+    [
+        *(
+            "A",
+            "B.",
+            "U.S.",
+            "The",
+            '"x"',
+            "(born",
+            "1",
+            "May",
+            "1900)",
+            "–",
+            "1999",
+            "of",
+            "de",
+            "in",
+            "Rome",
+            ".",
+            "!",
+        ),
+        *("。", "《书》", "的", "は", "カ", "가", "محمد", "को", "ไทย", "\n", "-", "<br>", "[1]", "\u0301", "İ", "ß"),
+    ]
 )
 ANY_TEXT = st.one_of(st.text(max_size=300), st.lists(PIECES, max_size=40).map(" ".join), st.lists(PIECES).map("".join))
 

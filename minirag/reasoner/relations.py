@@ -26,8 +26,8 @@ _NOUN_PHRASE_ENDS = re.compile(
     r"starring|written|based|known|born|set in|best|from \d|in \d|on the)\b"
 )
 _VERBS = (
-    r"(?:\w+(?:ed|ing)|born|won|wrote|written|led|left|met|made|built|held|known|sold|bought|lost|became|began|sung|sang|"
-    r"set|run|ran|taught|sent|grew|found|fought|drawn|stars|features|plays|lives|works|lies|includes|contains|borders)"
+    r"(?:\w+(?:ed|ing)|born|won|wrote|written|led|left|met|made|built|held|known|sold|bought|lost|became|began|sung|"
+    r"sang|set|run|ran|taught|sent|grew|found|fought|drawn|stars|features|plays|lives|works|lies|includes|contains|borders)"
 )
 _PREPOSITIONS = r"(?:by|in|at|on|of|from|to|with|for|as|into|near|under|against|between|through)"
 _RELATION = re.compile(
