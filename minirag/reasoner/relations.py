@@ -22,8 +22,8 @@ _COPULA = re.compile(
     r"(?P<verb>is|was|are|were)\s(?P<what>(?:an?|the|one of)\s[^,;:()]{3,})"
 )
 _NOUN_PHRASE_ENDS = re.compile(
-    r"(?<!-)\s(?:who|which|that|whose|where|when|and (?:was|is|has)|is|was|by|from the|\w+ed (?:by|in|at|on|to|as|from)|"
-    r"starring|written|based|known|born|set in|best|from \d|in \d|on the)\b"
+    r"(?<!-)\s(?:who|which|that|whose|where|when|and (?:was|is|has)|is|was|by|from the|"
+    r"\w+ed (?:by|in|at|on|to|as|from)|starring|written|based|known|born|set in|best|from \d|in \d|on the)\b"
 )
 _VERBS = (
     r"(?:\w+(?:ed|ing)|born|won|wrote|written|led|left|met|made|built|held|known|sold|bought|lost|became|began|sung|"
