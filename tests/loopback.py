@@ -56,8 +56,8 @@ class Request:
 
     @property
     def prompt(self) -> str:
-        """The last user message."""
-        return next(str(m["content"]) for m in reversed(self.body["messages"]) if m["role"] == "user")
+        """The first user message: the question itself, also when a repair of the reply is asked for."""
+        return next(str(m["content"]) for m in self.body["messages"] if m["role"] == "user")
 
     @property
     def system(self) -> str:

@@ -1,0 +1,114 @@
+"""What a model turned out to accept: refused parameters are left out from then on, response formats step down."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from minirag.llm.faults import Fault
+from minirag.llm.structured import describe_schema, strict_schema
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_log = logging.getLogger(__name__)
+
+Mode = Literal["json_schema", "json_object", "text"]
+Message = dict[str, str]
+_NEXT_MODE: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
+_BUDGETS = ("max_tokens", "max_completion_tokens")
+_LARGE_REPLY = 4096  # tokens; the least that a cut-off reply is given the second time
+_FORMAT_WORDS = re.compile(
+    r"response_format|json[ _](?:schema|mode|object)|structured output|schema|grammar|guided", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is sent besides the model's name, and the response format that it asks for."""
+
+    messages: tuple[Message, ...]
+    parameters: Mapping[str, Any]
+    mode: Mode
+
+
+class Accepted:
+    """Builds requests from what the model has accepted so far, and learns from refusals.
+
+    Attributes:
+        mode: The best response format that was not refused yet.
+    """
+
+    def __init__(self, model: str, parameters: Mapping[str, Any]) -> None:
+        """Begin with all parameters, and with a schema as the response format."""
+        self.mode: Mode = "json_schema"
+        self._model = model
+        self._parameters = dict(parameters)
+        self._budget_names = list(_BUDGETS)  # what the model may still accept, best first
+        self._budget: int | None = None
+        for name in _BUDGETS:
+            value = self._parameters.pop(name, None)
+            if value is not None:
+                self._budget = int(value)
+                self._budget_names.sort(key=name.__ne__)
+
+    def request(self, messages: Sequence[Message], reply: type[BaseModel] | None, *, budget: int | None) -> Request:
+        """A request for a reply of that form, or for text; `budget` replaces the most tokens that it may have."""
+        parameters = dict(self._parameters)
+        budget = budget or self._budget
+        if budget is not None and self._budget_names:
+            parameters[self._budget_names[0]] = budget
+        mode: Mode = "text" if reply is None else self.mode
+        if reply is not None and mode == "json_schema":
+            schema = {"name": reply.__name__, "schema": strict_schema(reply), "strict": True}
+            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif mode == "json_object":
+            parameters["response_format"] = {"type": "json_object"}
+        if reply is not None and mode != "json_schema":
+            messages = _with_schema(messages, reply)
+        return Request(tuple(messages), parameters, mode)
+
+    def larger_budget(self, used: int) -> int:
+        """Tokens for a reply that was cut off after `used`: twice the caller's limit, or twice what it took."""
+        return 2 * self._budget if self._budget is not None else max(2 * used, _LARGE_REPLY)
+
+    def learn(self, fault: Fault, request: Request) -> None:
+        """Leave out what the provider refused in `request`; nothing changes if it named nothing that was sent."""
+        name = _refused(fault, request)
+        if name == "response_format":
+            if self.mode == request.mode:  # else another call has learned it meanwhile
+                self.mode = _NEXT_MODE[request.mode]
+                self._warn(request.mode, fault)
+        elif name in self._budget_names:
+            self._budget_names.remove(name)
+            self._warn(name, fault)
+        elif name in self._parameters:
+            del self._parameters[name]
+            self._warn(name, fault)
+
+    def _warn(self, refused: str, fault: Fault) -> None:
+        _log.warning("%s refuses %s, which is left out from now on: %s", self._model, refused, fault.reason)
+
+
+def _refused(fault: Fault, request: Request) -> str | None:
+    """The name of what the provider refused among the parameters that were sent."""
+    sent = request.parameters
+    field = (fault.parameter or "").split(".")[0]
+    if field in sent:
+        return field
+    named = [name for name in sent if re.search(rf"\b{re.escape(name)}\b", fault.reason)]
+    if named:
+        return min(named, key=fault.reason.index)
+    return "response_format" if "response_format" in sent and _FORMAT_WORDS.search(fault.reason) else None
+
+
+def _with_schema(messages: Sequence[Message], reply: type[BaseModel]) -> list[Message]:
+    """The schema goes to the end of the system message, so that the constant part stays in front."""
+    wanted = "Reply with one JSON object and nothing else. Its JSON Schema:\n" + describe_schema(reply)
+    first, *rest = messages
+    if first["role"] != "system":
+        return [{"role": "system", "content": wanted}, *messages]
+    return [{"role": "system", "content": f"{first['content']}\n\n{wanted}"}, *rest]

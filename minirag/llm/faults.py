@@ -1,0 +1,186 @@
+"""What an exception of openai or LiteLLM means: whose fault it is, whether to try again, and what to tell the user.
+
+LiteLLM's exceptions subclass openai's but are looser: a missing key can be an internal server error of status 500, a
+refused connection too, the provider's own body is part of the text, and Retry-After is on `response.headers` for some
+providers and on `litellm_response_headers` for the others (measured on litellm 1.110.2).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Any, Literal
+
+FaultKind = Literal["setup", "transient", "too_long", "refused", "bad_request"]
+
+_NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
+_NO_KEY = re.compile(
+    r"missing (?:\S+ )?(?:api[ _-]?key|credentials)|missing \w+ api key|(?:invalid|incorrect) api[ _-]?key"
+    r"|api[ _-]?key not valid|no (?:api )?key is set|unable to locate credentials|must set the \w+ env",
+    re.IGNORECASE,
+)
+_NO_MODEL = re.compile(
+    r"LLM Provider NOT provided|model[ _]not[ _]found|model \S+ (?:does not exist|not found)|(?:unknown|invalid) model"
+    r"|pip install",
+    re.IGNORECASE,
+)
+_TOO_LONG = re.compile(
+    r"context[ _](?:length|window)|maximum context|(?:prompt|input) is too long|too many (?:input )?tokens"
+    r"|exceeds? the (?:maximum|available) (?:number of )?(?:context|tokens?)",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile(r"content[ _](?:filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
+_RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
+_SECRETS = re.compile(
+    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
+)
+_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed request.
+
+    Attributes:
+        kind: "setup" (no call can succeed), "transient" (try again), "too_long" and "refused" (this prompt cannot
+            succeed), "bad_request" (the provider did not accept it as it is).
+        reason: The provider's words in one line, without secrets.
+        wait: Seconds that the provider asks to wait, None if it does not say.
+        parameter: The parameter that the provider names as refused, if it names one in a field.
+        status: The HTTP status, if there was one.
+    """
+
+    kind: FaultKind
+    reason: str
+    wait: float | None = None
+    parameter: str | None = None
+    status: int | None = None
+
+
+class FaultError(Exception):
+    """Carries a `Fault` from the call to where it is judged; never leaves minirag.llm."""
+
+    def __init__(self, fault: Fault) -> None:
+        """One attempt and no wait, until the retrying says otherwise."""
+        self.fault = fault
+        self.attempts = 1
+        self.seconds = 0.0
+        super().__init__(fault.reason)
+
+
+def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
+    """What an exception of the openai client or of LiteLLM means; `secret` is the key that must not be repeated."""
+    import openai
+
+    if isinstance(error, openai.APITimeoutError | TimeoutError):
+        return Fault("transient", "no answer in time", status=408)
+    text = _text(error)
+    status = getattr(error, "status_code", None)
+    status = status if isinstance(status, int) else None
+    return Fault(
+        kind=_kind(error, status, text),
+        reason=one_line(redact(_reason(error, text), secret)) or type(error).__name__,
+        wait=_asked_wait(error, text),
+        parameter=getattr(error, "param", None),
+        status=status,
+    )
+
+
+def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
+    """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none."""
+    if not isinstance(error, dict):
+        return Fault("transient", "an answer without content" + (f": {one_line(redact(str(error)))}" if error else ""))
+    code, reason = error.get("code"), one_line(redact(str(error.get("message", error))))
+    kind: FaultKind = "setup" if code in (401, 402, 404) or _NO_CREDIT.search(reason) else "transient"
+    return Fault(kind, reason, status=code if isinstance(code, int) else None)
+
+
+def redact(text: str, secret: str | None = None) -> str:
+    """The text with `secret`, the environment's keys, and whatever looks like a key replaced by "[key]"."""
+    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value.strip()) >= 8]
+    for value in sorted([*named, *([secret] if secret else [])], key=len, reverse=True):
+        text = text.replace(value.strip(), "[key]")
+    return _SECRETS.sub("[key]", text)
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """The text on one line, cut after `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def _text(error: Exception) -> str:
+    body = getattr(error, "body", None)
+    return f"{error} {json.dumps(body, default=str)}" if isinstance(body, dict) else str(error)
+
+
+def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
+    if status in (401, 402, 404):
+        return "setup"
+    if status == 403:
+        return "refused" if _FILTERED.search(text) else "setup"
+    if _NO_CREDIT.search(text):
+        return "setup"
+    if status == 429:  # before the words: "check your plan and billing" also comes with a mere rate limit
+        return "transient"
+    if _NO_KEY.search(text) or _NO_MODEL.search(text):
+        return "setup"
+    if status is not None and 400 <= status < 500 and status not in (408, 409, 425):
+        return _bad_request_kind(error, status, text)
+    return "transient"
+
+
+def _bad_request_kind(error: Exception, status: int, text: str) -> FaultKind:
+    name = type(error).__name__  # LiteLLM's own classes, which need not be imported for that
+    if status == 413 or name == "ContextWindowExceededError" or _TOO_LONG.search(text):
+        return "too_long"
+    if name == "ContentPolicyViolationError" or _FILTERED.search(text):
+        return "refused"
+    return "bad_request"
+
+
+def _reason(error: Exception, text: str) -> str:
+    body: Any = getattr(error, "body", None)
+    if isinstance(body, dict) and isinstance(body.get("message"), str):
+        return str(body["message"])
+    start = text.find("{")
+    try:
+        inner = json.loads(text[start:]) if start >= 0 else None
+    except ValueError:
+        inner = None
+    if isinstance(inner, dict) and isinstance(inner.get("error"), dict) and inner["error"].get("message"):
+        return str(inner["error"]["message"])
+    cause = error.__cause__  # "Connection error." alone helps nobody
+    first = str(error).split("\nTraceback", 1)[0]
+    return f"{first} ({cause})" if cause is not None and str(cause) else first
+
+
+def _asked_wait(error: Exception, text: str) -> float | None:
+    for headers in (getattr(getattr(error, "response", None), "headers", None), _litellm_headers(error)):
+        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+            value = headers.get(name) if headers else None
+            seconds = _seconds(value, unit) if value else None
+            if seconds is not None:
+                return seconds
+    found = _RETRY_IN.search(text)
+    return _seconds(found[1], _UNIT_SECONDS[found[2].lower()]) if found else None
+
+
+def _litellm_headers(error: Exception) -> Any:  # noqa: ANN401
+    return getattr(error, "litellm_response_headers", None)
+
+
+def _seconds(value: str, unit: float) -> float | None:
+    try:
+        seconds = float(value) * unit
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time()
+        except ValueError:
+            return None
+    return max(0.0, seconds) if seconds < float("inf") else None  # also drops nan

@@ -1,0 +1,99 @@
+"""One request: at most so many at once, retried, counted in the ledger, its faults turned into minirag's errors."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+from typing import Any
+
+from minirag.errors import LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
+from minirag.llm.faults import Fault, FaultError, read_fault
+from minirag.llm.prices import Price
+from minirag.llm.retrying import Retries, retry
+from minirag.llm.transport import MissingSetupError
+from minirag.llm.usage import read_usage
+from minirag.records import Ledger, Task
+
+_log = logging.getLogger(__name__)
+
+
+class BadRequestError(LLMReplyError):
+    """A request that the provider did not accept as it is: perhaps without some parameter."""
+
+    def __init__(self, model: str, fault: Fault) -> None:
+        """Keep what the provider said."""
+        self.fault = fault
+        super().__init__(model, f"the request was not accepted: {fault.reason}")
+
+
+class Sender:
+    """Sends the requests of one model."""
+
+    def __init__(self, model: str, *, timeout: float, max_parallel: int, retries: Retries, secret: str | None) -> None:
+        """`model` is the name for messages; `secret` the key that they must not hold."""
+        self._model, self._timeout, self._retries, self._secret = model, timeout, retries, secret
+        self._slots = asyncio.Semaphore(max_parallel)
+
+    async def send(
+        self,
+        call: Callable[[], Awaitable[Any]],
+        *,
+        task: Task,
+        ledger: Ledger,
+        price: Price | None,
+        check: Callable[[Any], Fault | None],
+    ) -> Any:  # noqa: ANN401
+        """Await `call()`, again if need be, until `check` finds nothing wrong with what it gives.
+
+        A slot is held while a request is open, not while it waits for its next attempt.
+
+        Raises:
+            LLMSetupError: If no call can succeed.
+            LLMUnavailableError: After the last attempt.
+            BadRequestError: If the provider did not accept the request as it is.
+            LLMReplyError: If it refused the content or found it too long.
+        """
+
+        async def attempt() -> Any:  # noqa: ANN401
+            async with self._slots:
+                start = perf_counter()
+                response = await self._await(call)
+                ledger.add(task, read_usage(response, price, perf_counter() - start))
+            fault = check(response)
+            if fault is not None:
+                raise FaultError(fault)
+            return response
+
+        try:
+            return await retry(attempt, self._retries)
+        except FaultError as error:
+            raise self._translate(error) from error
+
+    async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+        """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await call()
+        except MissingSetupError as error:
+            fault = Fault("setup", str(error))
+        except Exception as error:  # noqa: BLE001  # LiteLLM lets nearly anything through; it is classified, not hidden
+            fault = read_fault(error, secret=self._secret)
+            _log.debug("%s: %s", self._model, fault)
+        raise FaultError(fault)  # outside of the handler: the library's own exception may quote the key
+
+    def _translate(self, error: FaultError) -> LLMError:
+        fault, model = error.fault, self._model
+        if fault.kind == "setup":
+            hint = " (an api_base usually ends in /v1)" if fault.status == 404 else ""
+            return LLMSetupError(model, fault.reason + hint)
+        if fault.kind == "transient":
+            asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
+            tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
+            return LLMUnavailableError(model, f"{tried}: {fault.reason}")
+        if fault.kind == "too_long":
+            return LLMReplyError(model, f"the prompt is too long: {fault.reason}")
+        if fault.kind == "refused":
+            return LLMReplyError(model, f"refused to answer: {fault.reason}")
+        return BadRequestError(model, fault)

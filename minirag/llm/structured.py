@@ -1,0 +1,105 @@
+"""Structured output: the schema that a provider is given, and a tolerant reading of what comes back."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+R = TypeVar("R", bound="BaseModel")
+
+_THOUGHT = re.compile(r"^\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+_FENCE_END = re.compile(r"\s*```\s*$")
+
+
+class UnreadableReplyError(Exception):
+    """Why a reply is no object of the wanted form, in words that the model can act on."""
+
+
+def strict_schema(reply: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of a reply as OpenAI's strict mode wants it: every property required, no others allowed."""
+    schema = reply.model_json_schema()
+    _make_strict(schema)
+    return schema
+
+
+def describe_schema(reply: type[BaseModel]) -> str:
+    """The same schema as one line, for a prompt."""
+    return json.dumps(strict_schema(reply), ensure_ascii=False)
+
+
+def read_reply(text: str, reply: type[R]) -> R:
+    """Find the object of the wanted form in a model's text.
+
+    Code fences, prose and thoughts around it, trailing commas, missing closing brackets and the same object twice are
+    tolerated. Prose alone, an object that ends in the middle of a value, and other types are not.
+
+    Raises:
+        UnreadableReplyError: If there is none.
+    """
+    from pydantic import ValidationError
+
+    problem = "There is no JSON object in it."
+    for value in reversed(_objects(text)):
+        try:
+            return reply.model_validate(value)
+        except ValidationError as error:
+            problem = _describe(error)
+    raise UnreadableReplyError(problem)
+
+
+def _objects(text: str) -> list[dict[str, Any]]:
+    import json_repair
+
+    text = _THOUGHT.sub("", text)
+    if "{" not in text:
+        return []
+    if _is_cut(text):
+        raise UnreadableReplyError("The JSON ends in the middle of a value.")
+    try:
+        found: Any = json_repair.loads(text)
+    except (RecursionError, ValueError) as error:
+        raise UnreadableReplyError(f"It cannot be read as JSON: {type(error).__name__}.") from error
+    return [value for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
+
+
+def _is_cut(text: str) -> bool:
+    """Whether the text stops inside an object: after a closing bracket only further brackets can be missing."""
+    text = _FENCE_END.sub("", text)
+    if text.rstrip().endswith(("}", "]")):
+        return False
+    depth, in_string, escaped = 0, False, False
+    for character in text[text.index("{") :]:
+        if in_string:
+            in_string, escaped = escaped or character != '"', not escaped and character == "\\"
+        elif character == '"':
+            in_string = True
+        else:
+            depth += (character in "{[") - (character in "}]")
+            if depth == 0:
+                return False
+    return True
+
+
+def _describe(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_input=False, include_context=False)
+    places = (".".join(map(str, problem["loc"])) or "reply" for problem in problems)
+    described = [f"{place}: {problem['msg']}" for place, problem in zip(places, problems, strict=True)]
+    rest = f"; and {len(described) - 5} more" if len(described) > 5 else ""
+    return "; ".join(described[:5]) + rest
+
+
+def _make_strict(node: Any) -> None:  # noqa: ANN401
+    if isinstance(node, dict):
+        if node.get("type") == "object" and "properties" in node:
+            node["additionalProperties"] = False
+            node["required"] = list(node["properties"])
+        node.pop("default", None)
+        for value in node.values():
+            _make_strict(value)
+    elif isinstance(node, list):
+        for value in node:
+            _make_strict(value)

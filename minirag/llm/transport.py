@@ -1,0 +1,133 @@
+"""The two libraries that speak to providers, behind one shape. Both are imported when a model is first called."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from minirag.llm.catalog import find_litellm
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from openai import AsyncOpenAI
+
+_NO_KEY_NEEDED = "none"  # the openai client wants a key even where the server does not
+
+
+class MissingSetupError(Exception):
+    """A model cannot be called from here at all; the text says what to do."""
+
+
+class Transport(Protocol):
+    """Sends requests; gives openai's shapes and raises openai's exceptions or subclasses of them."""
+
+    async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """A chat completion."""
+        ...
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
+        """Embeddings."""
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class OpenAITransport:
+    """The openai client. `api_base` None is OpenAI itself, or what OPENAI_BASE_URL says."""
+
+    def __init__(self, model: str, *, api_base: str | None, api_key: str | None, timeout: float) -> None:
+        """Keep what the client will need."""
+        self._model, self._api_base, self._timeout = model, api_base, timeout
+        self._api_key = api_key
+        self._client: AsyncOpenAI | None = None
+
+    async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """Parameters travel in the body as they are, so that servers may have parameters that OpenAI lacks."""
+        body = dict(parameters)
+        headers = body.pop("extra_headers", None)
+        create: Any = self._opened().chat.completions.create
+        return await create(model=self._model, messages=list(messages), extra_body=body, extra_headers=headers)
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
+        """As floats: many servers ignore the client's default, base64."""
+        return await self._opened().embeddings.create(model=self._model, input=list(texts), encoding_format="float")
+
+    async def close(self) -> None:
+        """Close the client, if there is one."""
+        if self._client is not None:
+            await self._client.close()
+            self._client = None
+
+    def _opened(self) -> AsyncOpenAI:
+        if self._client is None:
+            self._client = self._open()
+        return self._client
+
+    def _open(self) -> AsyncOpenAI:
+        import openai
+
+        key = self._api_key
+        if (
+            key is None
+            and not os.environ.get("OPENAI_API_KEY")
+            and (self._api_base or os.environ.get("OPENAI_BASE_URL"))
+        ):
+            key = _NO_KEY_NEEDED
+        try:
+            return openai.AsyncOpenAI(api_key=key, base_url=self._api_base, timeout=self._timeout, max_retries=0)
+        except openai.OpenAIError as error:
+            raise MissingSetupError("no API key: set OPENAI_API_KEY, or pass api_key=") from error
+
+
+class LiteLLMTransport:
+    """LiteLLM, which finds keys and addresses in the environment; a user's callbacks and settings of it apply."""
+
+    def __init__(self, model: str, *, api_base: str | None, api_key: str | None, timeout: float) -> None:
+        """Keep what each call passes on."""
+        options = {"model": model, "timeout": timeout, "max_retries": 0, "api_base": api_base, "api_key": api_key}
+        self._options = {name: value for name, value in options.items() if value is not None}
+
+    async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """LiteLLM's own retries are off: they multiply, and repeat even what was refused."""
+        call: Any = import_litellm().acompletion
+        return await call(messages=list(messages), num_retries=0, **self._options, **parameters)
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
+        """Embeddings."""
+        call: Any = import_litellm().aembedding
+        return await call(input=list(texts), **self._options)
+
+    async def close(self) -> None:
+        """Nothing: LiteLLM's connections belong to the process and to its other users."""
+
+
+def import_litellm() -> ModuleType:
+    """LiteLLM, imported without its fetch of a price map and without its banners where we are the first.
+
+    Raises:
+        MissingSetupError: If it is not installed.
+    """
+    if "litellm" in sys.modules and sys.modules["litellm"] is not None:
+        return sys.modules["litellm"]
+    if find_litellm() is None:
+        raise MissingSetupError("this provider needs LiteLLM: pip install litellm")
+    variable = "LITELLM_LOCAL_MODEL_COST_MAP"
+    chosen = os.environ.get(variable)
+    os.environ.setdefault(variable, "True")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its dependencies' deprecations are not the user's
+            import litellm
+    finally:
+        if chosen is None:
+            del os.environ[variable]
+    # What it builds later, at its first calls, makes pydantic warn of LiteLLM's own types.
+    warnings.filterwarnings("ignore", message=r"Items? '.+' on TypedDict class '.+' (?:is|are) using the `ReadOnly`")
+    litellm.suppress_debug_info = True  # it prints a banner to standard output with each error
+    return litellm
