@@ -1,70 +1,176 @@
-"""The reader without a model: finds the sentence that answers, follows one name to the next document, quotes."""
+"""The reader without a model: finds the sentences that answer, follows names from one to the next, quotes."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from minirag.reasoner.facts import Sentence, read_sentences
-from minirag.reasoner.names import TOKEN
-from minirag.reasoner.words import FUNCTION_WORDS, UNCASED
+from minirag.reasoner.comparing import Subject, compare, subjects_in
+from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
+from minirag.reasoner.names import normalise_name
+from minirag.reasoner.questions import Question, read_question, steps_of
+from minirag.reasoner.spans import best_span
 from minirag.records import ContextItem, Reading
 
 NOT_FOUND = "The context does not hold the answer."
-_ENDINGS = re.compile(r"(?<=\w{3})(?:'s|ies|es|s|ed|ing|er|or)\Z")
+_LEAST_COVERAGE = 0.3
+_HOPS = 3
+_WIDTH = 8
 
 
 @dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A sentence of the context: where it stands, its terms, and how well it fits the question."""
+class _Path:
+    """Statements that lead to an answer, the last of which holds it, and how well together they fit the question."""
 
-    item: int
-    sentence: Sentence
+    statements: tuple[Statement, ...]
     terms: frozenset[str]
     score: float
+    answer: str
 
 
-def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:  # noqa: ARG001
-    """Answer with the words of the context."""
-    candidates = _ranked(question, evidence)
-    if not candidates or candidates[0].score < 0.25:
-        return Reading(NOT_FOUND, found=False, items=())
-    best = candidates[0]
-    return Reading(best.sentence.text, found=True, items=(best.item,))
+def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
+    """Answer with words of the context.
+
+    Args:
+        question: In any language; the rules for kinds of questions know English.
+        evidence: The context.
+        chain: Statements found on the way, read after the context; they are no items.
+
+    Returns:
+        A name, a date, a place, a number or a nationality where the question asks for one and the context has it in the
+        right place; yes, no or one of the two options for a comparison; else the sentence that fits best.
+    """
+    asked = read_question(question)
+    statements = read_context([*evidence, *(ContextItem(text) for text in chain)])
+    if not statements:
+        return _not_found()
+    subjects = subjects_in(question, statements)
+    reading: Reading | None = None
+    if asked.kind in ("yes_no", "choice") and len(subjects) >= 2:
+        reading = compare(asked, statements, subjects)
+    elif len(subjects) == 1:
+        reading = _follow_relations(asked, statements, subjects[0])
+    reading = reading or _follow_names(asked, statements, subjects)
+    items = tuple(item for item in reading.items if item < len(evidence))
+    return Reading(reading.text, found=True, items=items) if items else _not_found()
 
 
 def next_thought(question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
     """The sentence that fits the question best and is not among the thoughts; the answer when there is none."""
-    for candidate in _ranked(question, evidence):
-        if candidate.score > 0 and candidate.sentence.text not in thoughts:
-            return candidate.sentence.text
+    statements = read_context(evidence)
+    weights = _weights(read_question(question), statements)
+    for statement in sorted(statements, key=lambda statement: -_covered(statement.terms, weights)):
+        if _covered(statement.terms, weights) > 0 and statement.text not in thoughts:
+            return statement.text
     return f"So the answer is: {quote_answer(question, evidence).text}"
 
 
-def terms_of(text: str) -> frozenset[str]:
-    """Stems of the content words; of scripts without spaces, pairs of characters."""
-    words = {_ENDINGS.sub("", word) for word in TOKEN.findall(text.lower()) if word not in FUNCTION_WORDS}
-    if not text.isascii() and UNCASED.search(text):
-        words |= {text[place : place + 2] for place in range(len(text) - 1) if UNCASED.match(text, place)}
-    return frozenset(words)
+def _not_found() -> Reading:
+    return Reading(NOT_FOUND, found=False, items=())
 
 
-def _ranked(question: str, evidence: Sequence[ContextItem]) -> list[_Candidate]:
-    """All sentences of the context, best first; the score is the share of the question's weight that they hold."""
-    wanted = terms_of(question)
-    found = [
-        (place, sentence, terms_of(f"{item.title} {sentence.text}"))
-        for place, item in enumerate(evidence)
-        for sentence in read_sentences(item.text, item.title)
+def _follow_relations(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
+    """Answer by the relations that the question names, from the subject that it names."""
+    about, start, end = subject
+    steps = steps_of(question.text, start, end)
+    taken: list[Step] = []
+    for place, relation in enumerate(steps):
+        step = follow(statements, about, relation)
+        if step is None:
+            return None
+        taken.append(step)
+        last = place == len(steps) - 1
+        target = match_subject(normalise_name(step.name), frozenset(statement.about for statement in statements))
+        if not target and not (last and question.kind == "person"):
+            return None
+        about = target
+    if not taken:
+        return None
+    items = tuple(dict.fromkeys(step.statement.item for step in taken))
+    if question.kind == "person":
+        return Reading(taken[-1].name, found=True, items=items)
+    return _attribute(question, [statement for statement in statements if statement.about == about], items)
+
+
+def _attribute(question: Question, own: Sequence[Statement], items: tuple[int, ...]) -> Reading | None:
+    """What the statements about one subject say to the question."""
+    weights = _weights(question, own)
+    ranked = sorted(own, key=lambda statement: -_covered(statement.terms, weights))
+    for statement in ranked:
+        answer = best_span(question.kind, statement.text, question.terms, {statement.about})
+        if answer and question.kind != "thing":
+            return Reading(answer, found=True, items=(*items, *({statement.item} - set(items))))
+    return None
+
+
+def _follow_names(question: Question, statements: Sequence[Statement], subjects: Sequence[Subject]) -> Reading:
+    """Answer from the path of statements that together speak most of the question."""
+    weights = _weights(question, statements)
+    excluded = {name for name, _, _ in subjects} | {
+        normalise_name(name) for name in _question_names(question, statements)
+    }
+    paths = [_path(question, (statement,), weights, excluded) for statement in statements]
+    best = max(paths, key=lambda path: path.score)
+    for _ in range(_HOPS - 1):
+        paths = sorted(paths, key=lambda path: -path.score)[:_WIDTH]
+        paths = [
+            _path(question, (*path.statements, statement), weights, excluded)
+            for path in paths
+            for statement in _next(path, statements)
+        ]
+        if not paths:
+            break
+        best = max([best, *paths], key=lambda path: path.score)
+    if _covered(best.terms, weights) < _LEAST_COVERAGE:
+        return _not_found()
+    last = best.statements[-1]
+    return Reading(
+        best.answer or last.text,
+        found=True,
+        items=tuple(dict.fromkeys(statement.item for statement in best.statements)),
+    )
+
+
+def _question_names(question: Question, statements: Sequence[Statement]) -> list[str]:
+    """Names of the context that stand in the question."""
+    text = question.text.lower()
+    return [name for statement in statements for name in statement.names if name in text]
+
+
+def _next(path: _Path, statements: Sequence[Statement]) -> list[Statement]:
+    """Statements of another subject that the path's last one names, or that name its subject."""
+    last = path.statements[-1]
+    return [
+        statement
+        for statement in statements
+        if statement.about != last.about
+        and statement not in path.statements
+        and (statement.about in last.names or (last.about and last.about in statement.names))
     ]
-    counts = Counter(term for _, _, terms in found for term in terms)
-    weights = {term: math.log(1 + len(found) / (1 + counts[term])) for term in wanted}
-    total = sum(weights.values()) or 1.0
-    ranked = [
-        _Candidate(place, sentence, terms, sum(weights[term] for term in terms & wanted) / total)
-        for place, sentence, terms in found
-    ]
-    return sorted(ranked, key=lambda candidate: -candidate.score)
+
+
+def _path(
+    question: Question, statements: tuple[Statement, ...], weights: Mapping[str, float], excluded: set[str]
+) -> _Path:
+    """Score statements that lead from one to the next, and find the answer in the last one."""
+    terms = frozenset().union(*(statement.terms for statement in statements))
+    passed = excluded | {statement.about for statement in statements[:-1]}
+    if question.kind != "person":
+        passed.add(statements[-1].about)
+    answer = best_span(question.kind, statements[-1].text, question.terms, passed)
+    score = _covered(terms, weights) + (0.15 if answer else 0.0) - 0.06 * (len(statements) - 1)
+    return _Path(statements, terms, score, answer)
+
+
+def _weights(question: Question, statements: Sequence[Statement]) -> dict[str, float]:
+    """For each term of the question its share of the question's weight; terms that are rare in the context weigh more."""
+    counts = Counter(term for statement in statements for term in statement.terms)
+    weights = {term: 0.5 + math.log(1 + len(statements) / (1 + counts[term])) for term in question.terms}
+    total = sum(weights.values())
+    return {term: weight / total for term, weight in weights.items()}
+
+
+def _covered(terms: frozenset[str], weights: Mapping[str, float]) -> float:
+    return sum(weight for term, weight in weights.items() if term in terms)

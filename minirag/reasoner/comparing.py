@@ -1,0 +1,148 @@
+"""Questions that compare two subjects: which came first, are both the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from minirag.reasoner.context import Statement, follow, match_subject
+from minirag.reasoner.dates import DATE, when
+from minirag.reasoner.names import TOKEN, normalise_name
+from minirag.reasoner.questions import Question, stem, steps_of
+from minirag.reasoner.words import DEMONYMS, word_set
+from minirag.records import Reading
+
+Subject = tuple[str, int, int]
+Moment = tuple[int, int, int]
+
+_LATER = re.compile(
+    r"\b(?:later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
+)
+_LIFE = re.compile(r"\([^()]*\)")
+_DIED = re.compile(r"\d\s?[–—-]|\bdied\b")
+_COUNTRIES = word_set("""
+    us:american u.s:american usa:american states:american america:american uk:british kingdom:british
+    england:british scotland:british wales:british english:british scottish:british welsh:british france:french
+    germany:german italy:italian spain:spanish portugal:portuguese netherlands:dutch belgium:belgian
+    switzerland:swiss austria:austrian denmark:danish sweden:swedish norway:norwegian finland:finnish
+    poland:polish hungary:hungarian romania:romanian bulgaria:bulgarian greece:greek turkey:turkish
+    russia:russian ukraine:ukrainian ireland:irish israel:israeli egypt:egyptian iran:iranian india:indian
+    pakistan:pakistani china:chinese japan:japanese korea:korean taiwan:taiwanese vietnam:vietnamese
+    philippines:filipino indonesia:indonesian malaysia:malaysian australia:australian canada:canadian
+    mexico:mexican brazil:brazilian argentina:argentine argentinian:argentine chile:chilean peru:peruvian
+    colombia:colombian cuba:cuban nigeria:nigerian kenya:kenyan africa:african zealand:zealander
+    bollywood:indian hindi:indian tamil:indian telugu:indian malayalam:indian kannada:indian bengali:indian
+    punjabi:indian
+""")
+_NATIONS = dict(pair.split(":") for pair in _COUNTRIES)
+
+
+def subjects_in(question: str, statements: Sequence[Statement]) -> list[Subject]:
+    """The documents' subjects that a question names, each with where, in the order of the question."""
+    text = question.lower()
+    found: list[Subject] = []
+    for about in sorted(
+        {statement.about for statement in statements if len(statement.about) > 1}, key=len, reverse=True
+    ):
+        place = _find_name(text, about)
+        if place is not None and all(place[1] <= start or place[0] >= end for _, start, end in found):
+            found.append((about, *place))
+    return sorted(found, key=lambda subject: subject[1])
+
+
+def _find_name(text: str, about: str) -> tuple[int, int] | None:
+    """Where a name stands in a text as whole words, its words parted by whatever punctuation."""
+    words = [re.escape(word) for word in re.split(r"\W+", about) if word]
+    if not words or len(words) > 20:
+        return None
+    match = re.search(r"(?<!\w)" + r"\W{1,3}".join(words) + r"(?!\w)", text)
+    return match.span() if match else None
+
+
+def compare(question: Question, statements: Sequence[Statement], subjects: Sequence[Subject]) -> Reading | None:
+    """Answer a question about two subjects; None when the context does not tell enough of both."""
+    first, second = subjects[0], subjects[1]
+    steps = steps_of(question.text, first[1], first[1])
+    ends = [_walk(statements, subject[0], steps) for subject in (first, second)]
+    if any(end is None for end in ends):
+        ends = [(subject[0], frozenset()) for subject in (first, second)]
+    (left, left_items), (right, right_items) = (end for end in ends if end is not None)
+    items = left_items | right_items
+    if question.kind == "yes_no":
+        return _same(statements, (left, right), items, question)
+    dates = [_date(statements, about, question.terms) for about in (left, right)]
+    if dates[0] is None or dates[1] is None or dates[0][0] == dates[1][0]:
+        return None
+    earlier = 0 if dates[0][0] < dates[1][0] else 1
+    chosen = (first, second)[1 - earlier if _LATER.search(question.text) else earlier]
+    used = items | {dates[0][1], dates[1][1]}
+    return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(used)))
+
+
+def _walk(statements: Sequence[Statement], about: str, steps: Sequence[str]) -> tuple[str, frozenset[int]] | None:
+    """The subject at the end of the relations, with the items that they stand in; None when one leads nowhere."""
+    items: set[int] = set()
+    subjects = frozenset(statement.about for statement in statements if statement.about)
+    for step in steps:
+        taken = follow(statements, about, step)
+        target = match_subject(normalise_name(taken.name), subjects) if taken else ""
+        if taken is None or not target:
+            return None
+        items.add(taken.statement.item)
+        about = target
+    return about, frozenset(items)
+
+
+def _date(statements: Sequence[Statement], about: str, wanted: frozenset[str]) -> tuple[Moment, int] | None:
+    """The date that the question wants of a subject, and the item that gives it."""
+    best: tuple[float, Moment, int] | None = None
+    own = [statement for statement in statements if statement.about == about]
+    for order, statement in enumerate(own):
+        for date in DATE.finditer(statement.text):
+            fit = _date_fit(statement.text, date, wanted) - 0.5 * order
+            if best is None or fit > best[0]:
+                best = (fit, when(date), statement.item)
+    return best[1:] if best is not None else None
+
+
+def _date_fit(text: str, date: re.Match[str], wanted: frozenset[str]) -> float:
+    """How well a date fits: words of the question around it, and which end of a life in parentheses it is."""
+    near = {stem(word) for word in TOKEN.findall(text[max(0, date.start() - 40) : date.end() + 25])}
+    fit = 2.0 * len(near & wanted)
+    life = _LIFE.search(text)
+    if life is not None and life.start() <= date.start() < life.end():
+        is_last = _DIED.search(text[life.start() : date.start()]) is not None
+        fit += 2.0 if is_last == ("die" in wanted) else 0.0
+    return fit
+
+
+def _same(
+    statements: Sequence[Statement], pair: tuple[str, str], items: frozenset[int], question: Question
+) -> Reading | None:
+    """Whether both subjects are of one nation, or both what the question says of them."""
+    own = [[statement for statement in statements if statement.about == about] for about in pair]
+    if not own[0] or not own[1]:
+        return None
+    used = items | {own[0][0].item, own[1][0].item}
+    if "nation" in question.terms:
+        nations = [_nations(texts) for texts in own]
+        if not nations[0] or not nations[1]:
+            return None
+        same = bool(nations[0] & nations[1])
+    else:
+        named = {word for about in pair for word in about.split()}
+        claim = {term for term in question.terms if term not in named and len(term) > 2}
+        same = all(any(term in statement.terms for statement in texts) for texts in own for term in claim)
+    return Reading("yes" if same else "no", found=True, items=tuple(sorted(used)))
+
+
+def _nations(statements: Sequence[Statement]) -> frozenset[str]:
+    """The nations that the first telling statement names."""
+    for statement in statements:
+        words = [
+            word.lower().removesuffix("'s") for token in TOKEN.findall(statement.text) for word in token.split("-")
+        ]
+        found = [_NATIONS.get(word, word) for word in words if word in DEMONYMS or word in _NATIONS]
+        if found:
+            return frozenset(found[:1])
+    return frozenset()

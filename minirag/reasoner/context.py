@@ -1,0 +1,188 @@
+"""What a reader sees, as sentences that know what they are about, and how one leads to the next."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minirag.reasoner.facts import read_sentences
+from minirag.reasoner.names import name_spans, normalise_name, title_entity
+from minirag.reasoner.questions import terms_of
+from minirag.reasoner.spans import life_terms
+from minirag.records import ContextItem
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of the context.
+
+    Attributes:
+        item: Position of the context item that it stands in.
+        text: Cleaned, on one line.
+        about: The normalised name of what its document is about; may be blank.
+        names: Normalised names in it.
+        terms: Its content words and those of its title, as `terms_of` gives them.
+    """
+
+    item: int
+    text: str
+    about: str
+    names: frozenset[str]
+    terms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One relation followed: the statement that says it, and the name that it leads to."""
+
+    statement: Statement
+    name: str
+
+
+def read_context(items: Sequence[ContextItem]) -> list[Statement]:
+    """All sentences of the context that say something, in order."""
+    return [
+        Statement(
+            place,
+            sentence.text,
+            normalise_name(title_entity(item.title)),
+            frozenset(normalise_name(name) for name in sentence.names),
+            terms_of(f"{item.title} {sentence.text}") | life_terms(sentence.text),
+        )
+        for place, item in enumerate(items)
+        for sentence in read_sentences(item.text, item.title)
+    ]
+
+
+# Words after which a text names the one who stands in a relation, the surest first.
+_CUES: dict[str, tuple[str, ...]] = {
+    "director": (
+        r"directed(?: and \w+| and co-\w+|, \w+ and \w+)? by",
+        r"directed[^.;]{0,30} by",
+        r"film by|director",
+        r"by",
+    ),
+    "performer": (
+        r"(?:performed|recorded|sung|released) by",
+        r"(?:song|single|album|track|ballad|hit|record|ep)\b[^.;]{0,50}? by",
+        r"singers?|bands?|artists?|groups?|rappers?|duo",
+        r"by",
+    ),
+    "composer": (
+        r"(?:composed|music|score|soundtrack|songs)\b[^.;]{0,30}? by",
+        r"composers?",
+        r"written[^.;]{0,15} by",
+        r"by",
+    ),
+    "writer": (
+        r"(?:written|authored|screenplay)[^.;]{0,20} by",
+        r"(?:novel|book|poem|story|play)[^.;]{0,20} by",
+        r"author|writer",
+        r"by",
+    ),
+    "producer": (r"produced(?: and \w+)? by", r"producers?"),
+    "founder": (
+        r"(?:founded|created|established|formed|started|co-founded)\b[^.;]{0,25}? by",
+        r"founders?|creators?",
+        r"by",
+    ),
+    "father": (
+        r"(?:son|daughter|child|heir|heiress|children) of",
+        r"(?:son|daughter|child) born to|born to|son to|daughter to",
+        r"father(?:,| was| is)?",
+    ),
+    "mother": (
+        r"mother(?:,| was| is)?",
+        r"(?:son|daughter|child|children) of [^.;]{3,80}? (?:and|by)(?: his| her)?(?: \w+)?(?: wife,?)?",
+    ),
+    "spouse": (
+        r"(?:wife|husband|spouse|consort|widow|widower) of",
+        r"married(?: to)?|marriage to|wed",
+        r"wife|husband|spouse",
+    ),
+    "child": (r"(?:father|mother|parent) of", r"(?:sons?|daughters?|children|child)(?:,| was| were)?"),
+    "sibling": (r"(?:brother|sister|sibling) of", r"brothers?|sisters?|siblings?"),
+    "teacher": (r"(?:taught|trained) by|(?:pupil|student) of|studied (?:with|under)|lessons from", r"teachers?"),
+}
+# In the other one's document: what it says before it names the one where we started.
+_INVERSE = {
+    "father": r"father of",
+    "mother": r"mother of",
+    "spouse": r"(?:wife|husband|spouse|consort|widow) of|married(?: to)?",
+    "child": r"(?:son|daughter|child) of|born to",
+    "sibling": r"(?:brother|sister) of",
+    "director": r"directed|director of",
+    "founder": r"founded|founder of",
+    "performer": r"(?:song|single|album)s?",
+}
+_FORWARD = {
+    step: tuple(re.compile(rf"\b(?:{cue})\b,?(?P<gap>[^.;]{{0,60}})", re.IGNORECASE) for cue in cues)
+    for step, cues in _CUES.items()
+}
+_BACKWARD = {step: re.compile(rf"\b(?:{cue})\b[^.;]{{0,60}}", re.IGNORECASE) for step, cue in _INVERSE.items()}
+
+
+def follow(statements: Sequence[Statement], about: str, step: str) -> Step | None:
+    """Follow one relation from what `about` names.
+
+    Args:
+        statements: The context.
+        about: A normalised name, the subject.
+        step: A relation that `steps_of` gives.
+
+    Returns:
+        The name that stands in the relation, rather one that another document is about; None when nothing says it.
+    """
+    subjects = frozenset(statement.about for statement in statements if statement.about)
+    own = [statement for statement in statements if statement.about == about]
+    best: tuple[float, Step] | None = None
+    for rank, cue in enumerate(_FORWARD[step]):
+        for order, statement in enumerate(own):
+            for name, distance in _names_after(statement.text, cue):
+                normal = normalise_name(name)
+                target = match_subject(normal, subjects - {about})
+                score = (60.0 if target else 0.0) - 25 * rank - distance - 3 * order
+                if normal != about and (best is None or score > best[0]):
+                    best = (score, Step(statement, name))
+    if best is not None and best[0] > 0:
+        return best[1]
+    return _inverse(statements, about, step) or (best[1] if best is not None else None)
+
+
+def _names_after(text: str, cue: re.Pattern[str]) -> list[tuple[str, int]]:
+    """Names in reach of each cue, each with its distance from the cue."""
+    spans = name_spans(text)
+    found = []
+    for match in cue.finditer(text):
+        reach = match.start("gap")
+        found += [(text[start:end], start - reach) for start, end in spans if reach <= start <= match.end()]
+    return found
+
+
+def _inverse(statements: Sequence[Statement], about: str, step: str) -> Step | None:
+    """The document that says of its own subject that it stands in the relation to `about`."""
+    cue = _BACKWARD.get(step)
+    if cue is None:
+        return None
+    for statement in statements:
+        if statement.about and statement.about != about:
+            for match in cue.finditer(statement.text):
+                if about in normalise_name(match.group()):
+                    return Step(statement, statement.about)
+    return None
+
+
+def match_subject(name: str, subjects: frozenset[str]) -> str:
+    """The subject that a normalised name means: itself, or one that has all of its words or lacks some; else ""."""
+    if name in subjects:
+        return name
+    words = set(name.split())
+    if len(words) < 2:
+        return ""
+    close = [
+        subject
+        for subject in subjects
+        if len(subject.split()) > 1 and (words <= set(subject.split()) or words >= set(subject.split()))
+    ]
+    return min(close, key=lambda subject: (abs(len(subject) - len(name)), subject)) if close else ""

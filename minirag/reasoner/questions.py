@@ -1,0 +1,149 @@
+"""What a question asks for: the kind of answer, the options, the relations on the way, and the terms to look for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from minirag.reasoner.names import TOKEN
+from minirag.reasoner.words import FUNCTION_WORDS, UNCASED, word_set
+
+Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "person", "thing"]
+
+_STEM_ENDINGS = re.compile(r"(?<=\w{3})(?:'s|’s|ies|es|s|ed|ing|er|or|ion)\Z")
+_YES_NO = re.compile(r"\A\W*(?:are|is|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.IGNORECASE)
+_CHOICE = re.compile(
+    r"\b(?:earlier|later|first|last|older|younger|oldest|youngest|longer|more|most|fewer|less|larger|bigger|higher|taller|"
+    r"recent(?:ly)?|which|who|what|between)\b.*\bor\b"
+    r"|\A\W*(?:was|is|were|are|did)\b.*\bor\b.*\b(?:first|earlier|later|older|younger)\b",
+    re.IGNORECASE,
+)
+_PLACES = "city|town|village|county|state|province|region|district|continent|island|place|location|municipality"
+_PERSONS = "actor|actress|singer|author|writer|director|person|player"
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("number", r"\bhow (?:many|much|tall|long|far|high|old|big|large)\b"),
+    ("number", r"\b(?:what|which) (?:number|population|percentage)\b"),
+    ("year", r"\b(?:what|which) (?:year|decade)\b"),
+    ("date", r"\bwhen\b|\bdates?\b|\bbirth(?:day|date)\b|\b(?:what|which) (?:day|month)\b"),
+    ("nation", r"\b(?:which|what) (?:country|nation|nationality)\b|\bnationality\b"),
+    ("place", r"\bwhere\b|\b(?:birthplace|place of|hometown|headquarter)|\bwhat (?:is|was) the (?:capital|seat)\b"),
+    ("place", rf"\b(?:which|what) (?:\w+ )?(?:{_PLACES})\b"),
+    ("person", rf"\bwho(?:m|se)?\b|\b(?:which|what) (?:\w+ ){{0,2}}(?:{_PERSONS})\b"),
+)
+
+# Words that say the same thing in a question and in a text that answers it.
+_SAME = {
+    word: group.split()[0]
+    for group in (
+        "born birth birthplace birthday birthdate",
+        "die died dies death dead deceased",
+        "direct directed director directors directs directing",
+        "film films movie movies",
+        "perform performed performer performers performs singer sung sings artist",
+        "compose composed composer composers composes music",
+        "write wrote written writer writers author authors authored",
+        "found founded founder founders established establish establishment formed form formation inception",
+        "create created creator creators creates",
+        "marry married marries wife husband spouse marriage wed",
+        "study studied educated education graduated graduate alma attended",
+        "star starring starred stars star's featuring actor actress",
+        "release released publish published publication came",
+        "locate located location situated lies",
+        "win won wins winner winning award awarded",
+        "capital capitol seat",
+        "nation country nationality",
+        "play played plays portrayed portrays plays",
+        "head headquarters headquartered headquarter",
+        "lead led leader leads",
+        "own owned owns owner",
+        "begin began begun start started",
+    )
+    for word in group.split()
+}
+_ASKING = word_set("which what who whom whose when where why how many much does did name same both")
+
+# A relation noun of a question and the steps that it takes in texts.
+_STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"paternal grandfather|grandfather", ("father", "father")),
+    (r"paternal grandmother", ("father", "mother")),
+    (r"maternal grandfather", ("mother", "father")),
+    (r"maternal grandmother|grandmother", ("mother", "mother")),
+    (r"father- ?in- ?law", ("spouse", "father")),
+    (r"mother- ?in- ?law", ("spouse", "mother")),
+    (r"step-?father", ("mother", "spouse")),
+    (r"step-?mother", ("father", "spouse")),
+    (r"father", ("father",)),
+    (r"mother", ("mother",)),
+    (r"husband|wife|spouse", ("spouse",)),
+    (r"child|son|daughter", ("child",)),
+    (r"brother|sister|sibling", ("sibling",)),
+    (r"directors?", ("director",)),
+    (r"performers?|singers?", ("performer",)),
+    (r"composers?", ("composer",)),
+    (r"authors?|writers?", ("writer",)),
+    (r"producers?", ("producer",)),
+    (r"founders?|creators?", ("founder",)),
+    (r"teachers?", ("teacher",)),
+)
+_STEP = re.compile(
+    r"\b(?:" + "|".join(f"(?P<s{place}>{pattern})" for place, (pattern, _) in enumerate(_STEPS)) + r")\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, taken apart.
+
+    Attributes:
+        text: As asked.
+        kind: What kind of answer it wants.
+        terms: What a text that answers it should speak of; see `terms_of`.
+    """
+
+    text: str
+    kind: Kind
+    terms: frozenset[str]
+
+
+def read_question(text: str) -> Question:
+    """Take a question apart; one in a language that the rules do not know asks for a "thing"."""
+    return Question(text, _kind(text), terms_of(text) - _ASKING)
+
+
+def _kind(text: str) -> Kind:
+    if _CHOICE.search(text[:1000]):
+        return "choice"
+    if _YES_NO.match(text):
+        return "yes_no"
+    return next((kind for kind, pattern in _KINDS if re.search(pattern, text[:1000], re.IGNORECASE)), "thing")
+
+
+def steps_of(text: str, start: int, end: int) -> list[str]:
+    """The relations that lead from the name at `text[start:end]` to what is asked, nearest first.
+
+    In "the spouse of X's mother" what follows the name is nearer; before it, what stands closer is nearer.
+    """
+    after = [
+        step for match in _STEP.finditer(text.lower(), min(end, len(text.lower()))) for step in _STEPS[_group(match)][1]
+    ]
+    before = [_STEPS[_group(match)][1] for match in _STEP.finditer(text.lower()[:start])]
+    return [*after, *(step for steps in reversed(before) for step in steps)]
+
+
+def _group(match: re.Match[str]) -> int:
+    return int(str(match.lastgroup)[1:])
+
+
+def stem(word: str) -> str:
+    """The form in which words are compared: lower case, a shared form for words that say the same, no ending."""
+    lower = word.lower().removesuffix("'s").removesuffix("’s")
+    return _SAME.get(lower) or _STEM_ENDINGS.sub("", lower)
+
+
+def terms_of(text: str) -> frozenset[str]:
+    """Stems of the content words; of scripts without spaces, pairs of characters."""
+    words = {stem(word) for word in TOKEN.findall(text) if word.lower() not in FUNCTION_WORDS}
+    if not text.isascii() and UNCASED.search(text):
+        words |= {text[place : place + 2] for place in range(len(text) - 1) if UNCASED.match(text, place)}
+    return frozenset(words)
