@@ -76,7 +76,8 @@ class IndexVersionError(IndexFileError):
         """Say which release to install."""
         self.found, self.supported = found, supported
         super().__init__(
-            path, f"has format {found}, this minirag reads up to {supported}. Install a newer one: pip install -U minirag"
+            path,
+            f"has format {found}, this minirag reads up to {supported}. Install a newer one: pip install -U minirag",
         )
 
 
@@ -127,7 +128,8 @@ class EncoderMismatchError(IndexFileError):
         """Say what to do about it."""
         self.built_with, self.given = built_with, given
         super().__init__(
-            path, f"was built with encoder {built_with}, but {given} was given. Open it with the first, or build a new index"
+            path,
+            f"was built with encoder {built_with}, but {given} was given. Open it with the first, or build a new index",
         )
 
 

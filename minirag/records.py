@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
@@ -94,6 +94,41 @@ class Hit:
     score: float
     document_ids: tuple[str, ...]
     passage_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How an index is built; fixed when it is created, and kept in the file.
+
+    Attributes:
+        passage_tokens: Window of a passage, at most the encoder's; None takes the encoder's.
+        bridge_min_documents: A name bridges when at least so many documents share it, at least 2.
+        bridge_max_documents: And at most so many: names that are everywhere say nothing.
+        bridge_min_length: Shorter names do not bridge, in characters (two are enough for ideographs).
+        bridge_facts_per_document: How many facts of each document a bridging call sees.
+    """
+
+    passage_tokens: int | None = None
+    bridge_min_documents: int = 2
+    bridge_max_documents: int = 10
+    bridge_min_length: int = 3
+    bridge_facts_per_document: int = 8
+
+    def __post_init__(self) -> None:
+        """Check the ranges.
+
+        Raises:
+            ValueError: When one of them is impossible.
+        """
+        if self.passage_tokens is not None and self.passage_tokens < 16:
+            raise ValueError(f"passage_tokens must be at least 16, not {self.passage_tokens}")
+        if not 2 <= self.bridge_min_documents <= self.bridge_max_documents:
+            raise ValueError(
+                "bridge_min_documents must be at least 2 and at most bridge_max_documents, not "
+                f"{self.bridge_min_documents} of {self.bridge_max_documents}"
+            )
+        if self.bridge_min_length < 1 or self.bridge_facts_per_document < 1:
+            raise ValueError("bridge_min_length and bridge_facts_per_document must be at least 1")
 
 
 # --- what a Reasoner takes and gives -------------------------------------------------------------------------------
@@ -282,6 +317,45 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What is in an index.
+
+    Attributes:
+        path: The file.
+        documents: How many; likewise passages, facts, bridges and triples.
+        bridge_entities: How many names have bridging facts.
+        pending: Names that are still to be bridged, and failed ones.
+        failed: Passages and names that failed; the next `add` tries them again.
+        encoder: Its name.
+        dimensions: Of its vectors.
+        model: The one that the last `add` thought with.
+        settings: How it is built.
+        usage: What building it took, over its life.
+        bytes: Size of the file.
+        commits: How many there were.
+        segments: Parts that it lies in; 1 after compaction.
+    """
+
+    path: str
+    documents: int
+    passages: int
+    facts: int
+    bridges: int
+    triples: int
+    bridge_entities: int
+    pending: int
+    failed: tuple[Failure, ...]
+    encoder: str
+    dimensions: int
+    model: str
+    settings: Settings
+    usage: Usage
+    bytes: int
+    commits: int
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """What `Index.add` would cost; tokens and cost are None where nothing is known of the model."""
 
@@ -372,13 +446,3 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
         return asdict(self)
-
-
-def passages_of(hits: Sequence[Hit]) -> Iterator[tuple[str, float]]:
-    """Each passage behind the hits once, with the score of its first hit."""
-    seen: set[str] = set()
-    for hit in hits:
-        for passage_id in hit.passage_ids:
-            if passage_id not in seen:
-                seen.add(passage_id)
-                yield passage_id, hit.score

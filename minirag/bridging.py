@@ -1,0 +1,129 @@
+"""Bridge entities, and the bridging facts that join what documents say of them (IndexRAG)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import xxhash
+
+from minirag.errors import LLMError, LLMSetupError
+from minirag.extraction import in_batches, run_all
+from minirag.reasoner import Reasoner
+from minirag.reasoner.names import is_bridge_name
+from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
+from minirag.storage.journal import Journal
+from minirag.storage.segment import bridge_id
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A fact that names an entity, in one of its spellings; `place` orders the mentions of a document."""
+
+    spelling: str
+    place: tuple[int, int]
+    fact: SourcedFact
+
+
+def share_entity(mentions: Iterable[Mention], settings: Settings) -> SharedEntity | None:
+    """The bridge entity of one normalised name, or None when it does not bridge.
+
+    Args:
+        mentions: All facts that name it, in any order; a fact may come once per spelling.
+        settings: Gives the limits.
+
+    Returns:
+        With the facts ordered by document id and place, so that the order of adding does not matter.
+    """
+    spellings: Counter[str] = Counter()
+    facts: dict[tuple[str, tuple[int, int]], SourcedFact] = {}
+    for mention in mentions:
+        spellings[mention.spelling] += 1
+        facts[mention.fact.document_id, mention.place] = mention.fact
+    documents = {document_id for document_id, _ in facts}
+    if not settings.bridge_min_documents <= len(documents) <= settings.bridge_max_documents:
+        return None
+    name = min(spellings, key=lambda spelling: (-spellings[spelling], spelling))
+    if not is_bridge_name(name, min_length=settings.bridge_min_length):
+        return None
+    ordered = [facts[key] for key in sorted(facts)]
+    most = settings.bridge_facts_per_document
+    kept = [fact for _, group in groupby(ordered, lambda fact: fact.document_id) for fact in list(group)[:most]]
+    return SharedEntity(name, tuple(kept))
+
+
+async def bridge_all(
+    entities: Mapping[str, SharedEntity],
+    *,
+    reasoner: Reasoner,
+    journal: Journal | None,
+    progress: Progress,
+) -> tuple[list[Bridge], dict[str, LLMError]]:
+    """Have bridging facts written for all entities, several per call.
+
+    Args:
+        entities: By normalised name.
+        reasoner: Does the thinking.
+        journal: Where replies are looked up and kept; None where they cost nothing.
+        progress: Told how many entities were done.
+
+    Returns:
+        The bridging facts, and by normalised name why an entity failed.
+
+    Raises:
+        LLMSetupError: When no call can succeed.
+    """
+    bridges: list[Bridge] = []
+    failed: dict[str, LLMError] = {}
+    open_names: list[str] = []
+    for name, entity in entities.items():
+        kept = journal.get(_key(entity, reasoner)) if journal else None
+        if kept is None:
+            open_names.append(name)
+        else:
+            bridges += _to_bridges(entity, [BridgingFact(text, tuple(sources)) for text, sources in kept])
+            progress(1)
+
+    async def bridge_some(names: Sequence[str]) -> None:
+        shared = [entities[name] for name in names]
+        try:
+            replies = await reasoner.bridge(shared)
+        except LLMSetupError:
+            raise
+        except LLMError as error:
+            failed.update(dict.fromkeys(names, error))
+        else:
+            for entity, facts in zip(shared, replies, strict=True):
+                if journal:
+                    journal.put(_key(entity, reasoner), _to_json(facts))
+                bridges.extend(_to_bridges(entity, facts))
+        progress(len(names))
+
+    await run_all([bridge_some(names) for names in in_batches(open_names, reasoner.entities_per_call)])
+    return bridges, failed
+
+
+def _to_bridges(entity: SharedEntity, facts: Sequence[BridgingFact]) -> list[Bridge]:
+    bridges = []
+    for fact in facts:
+        sources = [entity.facts[place] for place in sorted(set(fact.sources)) if 0 <= place < len(entity.facts)]
+        if fact.text.strip() and len({source.document_id for source in sources}) >= 2:
+            passage_ids = tuple(dict.fromkeys(source.passage_id for source in sources))
+            bridges.append(Bridge(bridge_id(entity.name, fact.text, passage_ids), entity.name, fact.text, passage_ids))
+    return bridges
+
+
+def _key(entity: SharedEntity, reasoner: Reasoner) -> str:
+    facts = [part for fact in entity.facts for part in (fact.passage_id, fact.title, fact.text)]
+    return xxhash.xxh3_128_hexdigest(
+        "\x1f".join(["bridge", reasoner.model, reasoner.version, entity.name, *facts]).encode()
+    )
+
+
+def _to_json(facts: Sequence[BridgingFact]) -> list[Any]:
+    return [[fact.text, list(fact.sources)] for fact in facts]

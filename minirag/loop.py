@@ -1,0 +1,56 @@
+"""The one event loop on which everything asynchronous of minirag runs, on a thread of its own.
+
+Synchronous calls wait for it, asynchronous ones await it from whichever loop they are on. So both work in scripts, in
+notebooks and in servers, from many threads at once, and network clients never move between loops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import Coroutine
+from concurrent.futures import Future
+from functools import cache
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+def run(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run to the end and give the result; an interrupt (Ctrl-C) cancels the work and waits until it has let go.
+
+    Raises:
+        RuntimeError: When called on the loop itself, where waiting would never end.
+    """
+    if threading.current_thread() is _loop(os.getpid()).thread:
+        work.close()
+        raise RuntimeError("a synchronous minirag call inside minirag's own loop: await the asynchronous one instead")
+    future = _submit(work)
+    try:
+        return future.result()
+    except BaseException:
+        if not future.done():
+            future.cancel()
+        raise
+
+
+async def await_(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await the work from any asyncio loop; cancelling the caller cancels the work."""
+    return await asyncio.wrap_future(_submit(work))
+
+
+def _submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
+    return asyncio.run_coroutine_threadsafe(work, _loop(os.getpid()).loop)
+
+
+class _BackgroundLoop:
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self.loop.run_forever, name="minirag", daemon=True)
+        self.thread.start()
+
+
+@cache
+def _loop(process: int) -> _BackgroundLoop:  # noqa: ARG001  a forked child has the memory of a loop but not its thread
+    return _BackgroundLoop()

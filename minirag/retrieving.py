@@ -1,0 +1,130 @@
+"""Nearest units in a snapshot: which rows, and what they are as hits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.records import Hit, Kind, Passage
+from minirag.storage.segment import Segment
+from minirag.storage.vectors import quantise, search_exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.storage.snapshot import Snapshot
+
+Found = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
+FLAT: tuple[Kind, ...] = ("fact", "bridge")  # IndexRAG's one flat index
+
+
+def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Collection[Kind] = FLAT) -> list[Hit]:
+    """The k units most similar to a query, over all segments.
+
+    Args:
+        snapshot: What to search.
+        query: A unit vector `(dim,)`.
+        k: How many at most, at least 1.
+        kinds: Which kinds of unit compete.
+
+    Returns:
+        Hits, best first; equal scores in the order of the file.
+    """
+    found = [
+        (float(score), number, kind, int(row))
+        for number, segment in enumerate(snapshot.segments)
+        for kind, rows, scores in _search(segment, query, k, kinds)
+        for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
+    ]
+    found.sort(key=lambda entry: (-entry[0], entry[1], entry[2], entry[3]))
+    return [to_hit(snapshot.segments[number], kind, row, score) for score, number, kind, row in found[:k]]
+
+
+def _search(
+    segment: Segment, query: NDArray[np.float32], k: int, kinds: Collection[Kind]
+) -> Iterator[tuple[Kind, NDArray[np.int64], NDArray[np.float32]]]:
+    if "fact" in kinds and "bridge" in kinds:
+        yield from _search_flat(segment, query, k)
+    else:
+        facts = segment.count("facts")
+        if "fact" in kinds:
+            yield "fact", *_alive(lambda n: _exact(segment.unit_vectors[:facts], query, n), k, segment.alive("facts"))
+        if "bridge" in kinds:
+            units = segment.unit_vectors[facts:]
+            yield "bridge", *_alive(lambda n: _exact(units, query, n), k, segment.alive("bridges"))
+    if "passage" in kinds:
+        yield "passage", *_alive(lambda n: _exact(segment.passage_vectors, query, n), k, segment.alive("passages"))
+    if "triple" in kinds:
+        yield "triple", *_alive(lambda n: _exact(segment.triple_vectors, query, n), k, segment.alive("triples"))
+
+
+def _search_flat(
+    segment: Segment, query: NDArray[np.float32], k: int
+) -> Iterator[tuple[Kind, NDArray[np.int64], NDArray[np.float32]]]:
+    facts = segment.count("facts")
+    alive = _joined(segment.alive("facts"), segment.alive("bridges"), facts, segment.count("bridges"))
+    rows, scores = _alive(lambda n: segment.search_units(query, n), k, alive)
+    of_facts = rows < facts
+    yield "fact", rows[of_facts], scores[of_facts]
+    yield "bridge", rows[~of_facts] - facts, scores[~of_facts]
+
+
+def _joined(
+    facts: NDArray[np.bool_] | None, bridges: NDArray[np.bool_] | None, fact_count: int, bridge_count: int
+) -> NDArray[np.bool_] | None:
+    if facts is None and bridges is None:
+        return None
+    whole = [np.ones(fact_count, bool) if facts is None else facts]
+    return np.concatenate([*whole, np.ones(bridge_count, bool) if bridges is None else bridges])
+
+
+def _exact(matrix: NDArray[np.int8], query: NDArray[np.float32], k: int) -> Found:
+    return search_exact(matrix, quantise(query[None])[0], k)
+
+
+def _alive(search: Callable[[int], Found], k: int, alive: NDArray[np.bool_] | None) -> Found:
+    """Ask for more until k of the rows found are alive, or no more are there."""
+    rows, scores = search(k)
+    if alive is None:
+        return rows, scores
+    asked, most = k, len(alive)
+    while True:
+        kept = alive[rows]
+        if int(kept.sum()) >= k or asked >= most:
+            return rows[kept][:k], scores[kept][:k]
+        asked = min(most, asked * 4)
+        rows, scores = search(asked)
+
+
+def to_hit(segment: Segment, kind: Kind, row: int, score: float) -> Hit:
+    """A row as the user sees it."""
+    if kind == "bridge":
+        bridge = segment.bridge(row)
+        documents = dict.fromkeys(passage_id.rpartition("#")[0] for passage_id in bridge.passage_ids)
+        return Hit(kind, bridge.id, bridge.text, score, tuple(documents), bridge.passage_ids)
+    if kind == "fact":
+        fact = segment.fact(row)
+        return Hit(kind, fact.id, fact.text, score, (fact.passage_id.rpartition("#")[0],), (fact.passage_id,))
+    if kind == "triple":
+        triple = segment.triple(row)
+        return Hit(kind, triple.id, triple.text, score, (triple.passage_id.rpartition("#")[0],), (triple.passage_id,))
+    passage = segment.passage(row)
+    return Hit(kind, passage.id, passage.text, score, (passage.document_id,), (passage.id,))
+
+
+def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | None:
+    """A passage by its id, with its document's title; None when it is not there."""
+    document_id, _, place = passage_id.rpartition("#")
+    found = snapshot.find_document(document_id)
+    position = place.partition("-")[0]
+    if found is None or not position.isdecimal():
+        return None
+    segment, document = found
+    start, end = segment.document_slices[document : document + 2].tolist()
+    row = start + int(position)
+    if row >= end:
+        return None
+    passage = segment.passage(row)
+    return (passage, segment.documents[document][1]) if passage.id == passage_id else None

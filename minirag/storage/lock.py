@@ -1,0 +1,43 @@
+"""One writer at a time, across threads and processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from minirag.errors import IndexLockedError, IndexWriteError
+
+
+@contextmanager
+def writer_lock(path: Path) -> Iterator[None]:
+    """Hold the writer's lock of an index file, `<name>.lock` beside it. A dead process holds none.
+
+    Raises:
+        IndexLockedError: At once, when somebody else holds it.
+        IndexWriteError: When the folder cannot be written.
+    """
+    beside = path.with_name(path.name + ".lock")
+    lock = FileLock(beside, timeout=0, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise IndexLockedError(path, _holder(beside)) from error
+    except OSError as error:
+        raise IndexWriteError(path, f"its folder cannot be written: {error.strerror or error}") from error
+    try:
+        with suppress(OSError):  # only tells others who holds it; Windows may refuse while it is locked
+            beside.write_text(str(os.getpid()), encoding="ascii")
+        yield
+    finally:
+        lock.release()
+
+
+def _holder(lock_file: Path) -> int | None:
+    try:
+        return int(lock_file.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,75 @@
+"""Several segments into one, without what is dead: no text is derived or encoded afresh."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.records import ExtractedFact, Extraction
+from minirag.storage.segment import Segment, SegmentData, StoredDocument, StoredPassage
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def empty_data(dimensions: int, normalise: Callable[[str], str]) -> SegmentData:
+    """A segment without rows."""
+    none = np.empty((0, dimensions), np.int8)
+    return SegmentData([], [], none, none, none, none, normalise)
+
+
+def merge(parts: Sequence[SegmentData]) -> SegmentData:
+    """All rows of at least one part, in order."""
+    return SegmentData(
+        [document for part in parts for document in part.documents],
+        [bridge for part in parts for bridge in part.bridges],
+        np.concatenate([part.passage_vectors for part in parts]),
+        np.concatenate([part.fact_vectors for part in parts]),
+        np.concatenate([part.triple_vectors for part in parts]),
+        np.concatenate([part.bridge_vectors for part in parts]),
+        parts[0].normalise,
+    )
+
+
+def read_alive(segment: Segment, normalise: Callable[[str], str]) -> SegmentData:
+    """What is alive in a segment, as it would be written."""
+    facts = segment.count("facts")
+    return SegmentData(
+        [read_document(segment, row) for row in _rows(segment, "documents")],
+        [segment.bridge(row) for row in _rows(segment, "bridges")],
+        _kept(segment.passage_vectors, segment.alive("passages")),
+        _kept(segment.unit_vectors[:facts], segment.alive("facts")),
+        _kept(segment.triple_vectors, segment.alive("triples")),
+        _kept(segment.unit_vectors[facts:], segment.alive("bridges")),
+        normalise,
+    )
+
+
+def _rows(segment: Segment, name: str) -> list[int]:
+    alive = segment.alive(name)
+    return list(range(segment.count(name))) if alive is None else np.flatnonzero(alive).tolist()
+
+
+def _kept(vectors: NDArray[np.int8], alive: NDArray[np.bool_] | None) -> NDArray[np.int8]:
+    return vectors if alive is None else vectors[alive]
+
+
+def read_document(segment: Segment, row: int) -> StoredDocument:
+    """One document with its passages and all that was extracted from them."""
+    document_id, title, metadata, content, after = segment.documents[row]
+    start, end = segment.document_slices[row : row + 2].tolist()
+    passages = [_read_passage(segment, place) for place in range(start, end)]
+    return StoredDocument(document_id, title, metadata, content, after, passages)
+
+
+def _read_passage(segment: Segment, row: int) -> StoredPassage:
+    text, start, before, key, failure = segment.passages[row]
+    if failure is not None:
+        return StoredPassage(text, start, before, key, None, failure)
+    first, last = segment.fact_slices[row : row + 2].tolist()
+    facts = tuple(ExtractedFact(fact, tuple(names)) for fact, names in (segment.facts[n] for n in range(first, last)))
+    first, last = segment.triple_slices[row : row + 2].tolist()
+    triples = tuple((head, relation, tail) for head, relation, tail in (segment.triples[n] for n in range(first, last)))
+    return StoredPassage(text, start, before, key, Extraction(facts, triples))

@@ -1,0 +1,386 @@
+"""One segment: the documents of one commit with all that was derived from them.
+
+Rows lie in order: a document's passages are one slice, a passage's facts and its triples each one slice. Ids are made
+from these places and from content, so they need not be stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import xxhash
+
+from minirag.records import Bridge, Extraction, Fact, Passage, Triple
+from minirag.storage.tables import MultiMap, Rows, encode_rows, hash_key, hash_keys, starts_of
+from minirag.storage.vectors import EXACT_LIMIT, Graph, build_graph, quantise, search_exact, stored_matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.storage.layout import SegmentEntry
+
+GRAPH = "facts and bridging facts"
+ReadSection = Callable[[str], memoryview]
+DeadRows = Mapping[str, "NDArray[np.uint32]"]
+
+
+def passage_id(document_id: str, position: int, text: str) -> str:
+    """From the document, the place in it and the content: an id never comes to mean another text."""
+    return f"{document_id}#{position}-{xxhash.xxh3_64_hexdigest(text.encode())[:8]}"
+
+
+def bridge_id(entity: str, text: str, passage_ids: Sequence[str]) -> str:
+    """From all that a bridging fact is."""
+    return "bridge-" + xxhash.xxh3_64_hexdigest("\x1f".join([entity, text, *passage_ids]).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage on its way to disk.
+
+    Attributes:
+        text: `document.text[start : start + len(text)]`.
+        start: In characters.
+        before: The white space between the passage before and this one.
+        key: Under which its extraction is known: content, model and prompt version.
+        extraction: None when it failed.
+        failure: Why it did.
+    """
+
+    text: str
+    start: int
+    before: str
+    key: str
+    extraction: Extraction | None
+    failure: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document on its way to disk; `after` is the white space behind its last passage."""
+
+    id: str
+    title: str
+    metadata: Mapping[str, Any]
+    content: str
+    after: str
+    passages: Sequence[StoredPassage]
+
+
+@dataclass(slots=True)
+class SegmentData:
+    """All of a segment before it is written.
+
+    Attributes:
+        documents: In the order of their rows.
+        bridges: In the order of their rows.
+        passage_vectors: `(passages, dim)` int8, likewise for the other three.
+        normalise: How entity names become keys.
+    """
+
+    documents: list[StoredDocument]
+    bridges: list[Bridge]
+    passage_vectors: NDArray[np.int8]
+    fact_vectors: NDArray[np.int8]
+    triple_vectors: NDArray[np.int8]
+    bridge_vectors: NDArray[np.int8]
+    normalise: Callable[[str], str] = field(repr=False)
+
+    @property
+    def passages(self) -> list[StoredPassage]:
+        """Of all documents, in the order of their rows."""
+        return [passage for document in self.documents for passage in document.passages]
+
+    def counts(self) -> dict[str, int]:
+        """Rows by kind."""
+        return {
+            "documents": len(self.documents),
+            "passages": len(self.passage_vectors),
+            "facts": len(self.fact_vectors),
+            "triples": len(self.triple_vectors),
+            "bridges": len(self.bridges),
+        }
+
+    def to_sections(self, *, graph: bool) -> Iterator[tuple[str, bytes]]:
+        """Name and bytes of each section; the first is what lies at the start of a base segment.
+
+        Args:
+            graph: Whether facts and bridging facts become a usearch graph, or a plain matrix.
+        """
+        units = np.concatenate([self.fact_vectors, self.bridge_vectors])
+        yield (GRAPH, build_graph(units)) if graph else ("fact vectors", units.tobytes())
+        yield "passage vectors", self.passage_vectors.tobytes()
+        yield "triple vectors", self.triple_vectors.tobytes()
+        yield from self._document_sections()
+        yield from self._unit_sections()
+
+    def _document_sections(self) -> Iterator[tuple[str, bytes]]:
+        documents, passages = self.documents, self.passages
+        yield from _rows("documents", ([d.id, d.title, dict(d.metadata), d.content, d.after] for d in documents))
+        yield from _rows("passages", ([p.text, p.start, p.before, p.key, p.failure] for p in passages))
+        yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
+        extractions = [p.extraction for p in passages]
+        yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
+        yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
+        rows = np.arange(len(documents), dtype="<u4")
+        yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
+
+    def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
+        extractions = [p.extraction for p in self.passages if p.extraction]
+        facts = [fact for extraction in extractions for fact in extraction.facts]
+        yield from _rows("facts", ([fact.text, list(fact.entities)] for fact in facts))
+        yield from _rows("triples", (list(triple) for extraction in extractions for triple in extraction.triples))
+        yield from _rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
+        named = [(hash_key(key), row) for row, fact in enumerate(facts) for key in self._keys(fact.entities)]
+        pairs = np.array(named, "<u8").reshape(-1, 2)
+        yield from _map("entities", MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4")))
+        rows = np.arange(len(self.bridges), dtype="<u4")
+        bridged = hash_keys(self.normalise(bridge.entity) for bridge in self.bridges)
+        yield from _map("bridge entities", MultiMap.build(bridged, rows))
+
+    def _keys(self, entities: Sequence[str]) -> set[str]:
+        return {key for entity in entities if (key := self.normalise(entity))}
+
+
+def _rows(name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
+    block, offsets = encode_rows(rows)
+    yield name, block
+    yield f"{name} offsets", offsets
+
+
+def _map(name: str, columns: MultiMap) -> Iterator[tuple[str, bytes]]:
+    yield f"{name} keys", columns.keys.tobytes()
+    yield f"{name} starts", columns.starts.tobytes()
+    yield f"{name} rows", columns.rows.tobytes()
+
+
+class Segment:
+    """A segment in a mapped file. Sections are read, and their checksums verified, when first needed."""
+
+    def __init__(
+        self, entry: SegmentEntry, read: ReadSection, *, dimensions: int, dead: DeadRows | None = None
+    ) -> None:
+        """Keep where things are; nothing is read.
+
+        Args:
+            entry: Of the table of contents.
+            read: Gives a section's bytes, verified.
+            dimensions: Of the vectors.
+            dead: Dead rows by "documents" and "bridges", beyond those that the entry names.
+        """
+        self.entry = entry
+        self.dimensions = dimensions
+        self._read = read
+        self._dead = dead or {}
+
+    def __repr__(self) -> str:
+        """Its counts."""
+        return f"Segment({dict(self.entry.counts)})"
+
+    def count(self, name: str) -> int:
+        """How many rows of "documents", "passages", "facts", "triples" or "bridges", dead ones included."""
+        return self.entry.counts[name]
+
+    # --- columns ---------------------------------------------------------------------------------------------------
+
+    def _array(self, name: str, kind: str) -> NDArray[Any]:
+        return np.frombuffer(self._read(name), kind)
+
+    def _table(self, name: str) -> Rows:
+        return Rows(self._read(name), self._array(f"{name} offsets", "<u8"))
+
+    def _multimap(self, name: str) -> MultiMap:
+        keys, starts, rows = (
+            self._array(f"{name} {part}", t) for part, t in (("keys", "<u8"), ("starts", "<u4"), ("rows", "<u4"))
+        )
+        return MultiMap(keys, starts, rows)
+
+    @cached_property
+    def documents(self) -> Rows:
+        """[id, title, metadata, content hash, white space behind] by row."""
+        return self._table("documents")
+
+    @cached_property
+    def passages(self) -> Rows:
+        """[text, start, white space before, extraction key, failure or null] by row."""
+        return self._table("passages")
+
+    @cached_property
+    def facts(self) -> Rows:
+        """[text, [entity, …]] by row."""
+        return self._table("facts")
+
+    @cached_property
+    def triples(self) -> Rows:
+        """[head, relation, tail] by row."""
+        return self._table("triples")
+
+    @cached_property
+    def bridges(self) -> Rows:
+        """[entity, text, [passage id, …]] by row."""
+        return self._table("bridges")
+
+    @cached_property
+    def document_slices(self) -> NDArray[np.uint32]:
+        """Where each document's passages start, `(documents + 1,)`."""
+        return self._array("document slices", "<u4")
+
+    @cached_property
+    def fact_slices(self) -> NDArray[np.uint32]:
+        """Where each passage's facts start, `(passages + 1,)`."""
+        return self._array("fact slices", "<u4")
+
+    @cached_property
+    def triple_slices(self) -> NDArray[np.uint32]:
+        """Where each passage's triples start, `(passages + 1,)`."""
+        return self._array("triple slices", "<u4")
+
+    @cached_property
+    def documents_by_id(self) -> MultiMap:
+        """From the hash of a document id to its row."""
+        return self._multimap("document ids")
+
+    @cached_property
+    def facts_by_entity(self) -> MultiMap:
+        """From the hash of a normalised name to the facts that name it."""
+        return self._multimap("entities")
+
+    @cached_property
+    def bridges_by_entity(self) -> MultiMap:
+        """From the hash of a normalised name to its bridging facts."""
+        return self._multimap("bridge entities")
+
+    @cached_property
+    def document_of_passage(self) -> NDArray[np.uint32]:
+        """The document row of each passage, `(passages,)`."""
+        return owners(self.document_slices)
+
+    @cached_property
+    def passage_of_fact(self) -> NDArray[np.uint32]:
+        """The passage row of each fact, `(facts,)`."""
+        return owners(self.fact_slices)
+
+    @cached_property
+    def passage_of_triple(self) -> NDArray[np.uint32]:
+        """The passage row of each triple, `(triples,)`."""
+        return owners(self.triple_slices)
+
+    # --- vectors ---------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def unit_vectors(self) -> NDArray[np.int8]:
+        """Facts, then bridging facts: `(facts + bridges, dim)`."""
+        rows = self.count("facts") + self.count("bridges")
+        if GRAPH in self.entry.sections:
+            matrix = stored_matrix(self._read(GRAPH), rows=rows, dimensions=self.dimensions)
+            if matrix is not None or rows == 0:
+                return np.empty((0, self.dimensions), np.int8) if matrix is None else matrix
+            raise ValueError("this usearch release lays out its file in a way that minirag does not know")
+        return self._array("fact vectors", "i1").reshape(rows, self.dimensions)
+
+    @cached_property
+    def passage_vectors(self) -> NDArray[np.int8]:
+        """`(passages, dim)`."""
+        return self._array("passage vectors", "i1").reshape(self.count("passages"), self.dimensions)
+
+    @cached_property
+    def triple_vectors(self) -> NDArray[np.int8]:
+        """`(triples, dim)`."""
+        return self._array("triple vectors", "i1").reshape(self.count("triples"), self.dimensions)
+
+    @cached_property
+    def _graph(self) -> Graph | None:
+        if GRAPH not in self.entry.sections or len(self.unit_vectors) <= EXACT_LIMIT:
+            return None
+        return Graph(self._read(GRAPH), self.dimensions)
+
+    def search_units(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """The k best of facts and bridging facts, dead ones included: rows and cosines, best first."""
+        vector = quantise(query[None])[0]
+        graph = self._graph
+        return graph.search(vector, k) if graph is not None else search_exact(self.unit_vectors, vector, k)
+
+    # --- dead rows -------------------------------------------------------------------------------------------------
+
+    def alive(self, name: str) -> NDArray[np.bool_] | None:
+        """Which rows of "documents", "passages", "facts", "triples" or "bridges" are valid; None when all are."""
+        if name == "bridges":
+            return self._alive_bridges
+        dead = self._alive_documents
+        if dead is None or name == "documents":
+            return dead
+        passages = dead[self.document_of_passage]
+        if name == "passages":
+            return passages
+        return passages[self.passage_of_fact if name == "facts" else self.passage_of_triple]
+
+    @cached_property
+    def _alive_documents(self) -> NDArray[np.bool_] | None:
+        return self._mask("documents")
+
+    @cached_property
+    def _alive_bridges(self) -> NDArray[np.bool_] | None:
+        return self._mask("bridges")
+
+    def _mask(self, name: str) -> NDArray[np.bool_] | None:
+        dead = self.dead_rows(name)
+        if not len(dead):
+            return None
+        mask = np.ones(self.count(name), bool)
+        mask[dead] = False
+        return mask
+
+    def dead_rows(self, name: str) -> NDArray[np.uint32]:
+        """The rows of "documents" or "bridges" that are not valid any more."""
+        if name in self._dead:
+            return self._dead[name]
+        return self._array(f"dead {name}", "<u4") if name in self.entry.dead else np.empty(0, "<u4")
+
+    def with_dead(self, dead: DeadRows) -> Segment:
+        """The same segment as it is once these rows are dead, the earlier ones included."""
+        return Segment(self.entry, self._read, dimensions=self.dimensions, dead=dead)
+
+    # --- records ---------------------------------------------------------------------------------------------------
+
+    def find_document(self, document_id: str) -> int | None:
+        """The row of a document that is alive."""
+        alive = self._alive_documents
+        for row in self.documents_by_id.find(hash_key(document_id)).tolist():
+            if (alive is None or alive[row]) and self.documents[row][0] == document_id:
+                return int(row)
+        return None
+
+    def passage(self, row: int) -> Passage:
+        """One passage."""
+        document = int(self.document_of_passage[row])
+        text, start, *_ = self.passages[row]
+        document_id = self.documents[document][0]
+        position = row - int(self.document_slices[document])
+        return Passage(passage_id(document_id, position, text), document_id, text, start, start + len(text))
+
+    def fact(self, row: int) -> Fact:
+        """One fact."""
+        owner = int(self.passage_of_fact[row])
+        text, entities = self.facts[row]
+        passage = self.passage(owner)
+        return Fact(f"{passage.id}/f{row - int(self.fact_slices[owner])}", passage.id, text, tuple(entities))
+
+    def triple(self, row: int) -> Triple:
+        """One triple."""
+        owner = int(self.passage_of_triple[row])
+        passage = self.passage(owner)
+        return Triple(f"{passage.id}/t{row - int(self.triple_slices[owner])}", passage.id, *self.triples[row])
+
+    def bridge(self, row: int) -> Bridge:
+        """One bridging fact."""
+        entity, text, passage_ids = self.bridges[row]
+        return Bridge(bridge_id(entity, text, passage_ids), entity, text, tuple(passage_ids))
+
+
+def owners(slices: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """From starts `(n + 1,)` to the owner of each row: [0, 2, 3] gives [0, 0, 1]."""
+    return np.repeat(np.arange(len(slices) - 1, dtype="<u4"), np.diff(slices.astype(np.int64)))

@@ -1,0 +1,140 @@
+"""A whole commit, mapped: what readers hold. It never changes; a newer commit is another snapshot."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError
+from minirag.storage.layout import Commit, Contents, Section, SegmentEntry, checksum, find_commit
+from minirag.storage.segment import Segment
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Snapshot:
+    """The last whole commit of an index file at the time of opening.
+
+    Attributes:
+        path: The file.
+        contents: The commit's table of contents.
+        segments: The base first.
+        size: Bytes of the file up to the commit's end.
+        torn: Bytes behind it that belong to no whole commit.
+        identity: Device and inode of the file that is mapped.
+    """
+
+    def __init__(self, path: Path, data: memoryview, commit: Commit, identity: tuple[int, int]) -> None:
+        """Use `open_snapshot` instead."""
+        self.path = path
+        self.contents: Contents = commit.contents
+        self.size = commit.end
+        self.torn = commit.torn
+        self.identity = identity
+        self._data = data
+        self._verified: set[Section] = set()
+        dimensions = int(self.contents.header["encoder"]["dimensions"])
+        self.segments = tuple(
+            Segment(entry, _reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
+        )
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        """Encoder, settings and totals, as the commit holds them."""
+        return self.contents.header
+
+    def read(self, name: str, section: Section) -> memoryview:
+        """The bytes of a section; its checksum is verified the first time.
+
+        Raises:
+            IndexCorruptError: When the bytes are not those that were written.
+        """
+        view = self._data[section.offset : section.offset + section.length]
+        if section not in self._verified:
+            if len(view) != section.length or checksum(view) != section.checksum:
+                raise IndexCorruptError(
+                    self.path, name, "its checksum does not hold. Save what is whole with: minirag repair OLD NEW"
+                )
+            self._verified.add(section)
+        return view
+
+    def adopt(self, older: Snapshot) -> None:
+        """Trust the sections that an older snapshot of the same file has verified already."""
+        if older.identity == self.identity and older.contents.file_id == self.contents.file_id:
+            self._verified |= older._verified
+
+    def count(self, name: str) -> int:
+        """How many rows of a kind are alive, see `Segment.count`."""
+        total = 0
+        for segment in self.segments:
+            alive = segment.alive(name)
+            total += segment.count(name) if alive is None else int(alive.sum())
+        return total
+
+    def find_document(self, document_id: str) -> tuple[Segment, int] | None:
+        """The segment and row of a document, or None."""
+        for segment in reversed(self.segments):
+            row = segment.find_document(document_id)
+            if row is not None:
+                return segment, row
+        return None
+
+    @property
+    def pending(self) -> NDArray[np.uint64]:
+        """Hashes of the entity names that are still to be bridged, `(n,)`."""
+        section = self.contents.pending
+        return np.frombuffer(self.read("pending entities", section) if section else b"", "<u8")
+
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """All sections that are live, named with their segment."""
+        for number, entry in enumerate(self.contents.segments):
+            for name, section in entry.sections.items():
+                yield f"{name} (segment {number})", section
+            for name, section in entry.dead.items():
+                yield f"dead {name} (segment {number})", section
+        if self.contents.pending:
+            yield "pending entities", self.contents.pending
+
+
+def _reader(snapshot: Snapshot, entry: SegmentEntry) -> Any:  # noqa: ANN401
+    def read(name: str) -> memoryview:
+        section = entry.dead[name.removeprefix("dead ")] if name.startswith("dead ") else entry.sections[name]
+        return snapshot.read(name, section)
+
+    return read
+
+
+def open_snapshot(path: Path) -> Snapshot:
+    """Map a file and find its last whole commit. Nothing is written, no lock is taken.
+
+    Raises:
+        IndexMissingError: When there is no such file.
+        IndexCorruptError: When no whole commit is in it.
+        IndexVersionError: When a newer minirag wrote it.
+        IndexFileError: When it cannot be read, or is a folder.
+    """
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            mapped: Any = _map(file, status.st_size)
+    except FileNotFoundError as error:
+        raise IndexMissingError(path, "no such index. Open it with mode='a' to create it") from error
+    except IsADirectoryError as error:
+        raise IndexFileError(path, "is a folder, not an index file") from error
+    except OSError as error:
+        raise IndexFileError(path, f"cannot be read: {error.strerror or error}") from error
+    data = memoryview(mapped)
+    return Snapshot(path, data, find_commit(path, data), (status.st_dev, status.st_ino))
+
+
+def _map(file: IO[bytes], size: int) -> Any:  # noqa: ANN401  bytes or a mmap, which typing knows no common name for
+    """Windows lets nobody replace a mapped file, so there it is read instead."""
+    if size == 0 or os.name == "nt":
+        return file.read()
+    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -1,0 +1,108 @@
+"""Vectors as 8-bit integers, and the exact and the graph search over them.
+
+A unit vector is stored as signed bytes with its own scale, 127 over its largest component. Cosine similarity does not
+see the scale, so it is not kept, and any usearch reads the matrix as it is. Against float32 the cosine is off by less
+than 0.001 (`tests/test_vectors.py`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Up to here one pass over all vectors is quick enough that a graph would only lose neighbours.
+EXACT_LIMIT = 50_000
+_CONNECTIVITY = 16
+_EXPANSION_ADD = 64
+_EXPANSION_SEARCH = 192
+
+
+def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
+    """Unit vectors `(n, dim)` as bytes `(n, dim)`; a zero vector stays zero."""
+    largest = np.abs(vectors).max(axis=1, keepdims=True, initial=1e-12)
+    return np.rint(vectors * (127.0 / largest)).astype(np.int8)
+
+
+def search_exact(
+    matrix: NDArray[np.int8], query: NDArray[np.int8], k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """The k nearest rows by cosine, best first.
+
+    Args:
+        matrix: `(n, dim)`, contiguous; n may be 0.
+        query: `(dim,)`.
+        k: How many at most, at least 1.
+
+    Returns:
+        Rows and their cosine similarities, both `(min(k, n),)`.
+    """
+    count = min(k, len(matrix))
+    if count == 0:
+        return np.empty(0, np.int64), np.empty(0, np.float32)
+    from usearch.index import MetricKind, search
+
+    found = search(matrix, query, count, MetricKind.Cos, exact=True)
+    return found.keys.astype(np.int64), 1.0 - found.distances.astype(np.float32)
+
+
+def similarities(matrix: NDArray[np.int8], query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Cosine of each row of `(n, dim)` with a unit vector `(dim,)`, for a handful of rows."""
+    rows = matrix.astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows @ query / np.maximum(norms, 1e-12), np.float32)
+
+
+def build_graph(matrix: NDArray[np.int8]) -> bytes:
+    """A serialised usearch index whose keys are the rows of the matrix `(n, dim)`; n may be 0.
+
+    Built on one thread, so the same vectors give the same bytes and the rows lie in order (`stored_matrix`).
+    """
+    from usearch.index import Index
+
+    graph = Index(
+        ndim=matrix.shape[1],
+        metric="cos",
+        dtype="i8",
+        connectivity=_CONNECTIVITY,
+        expansion_add=_EXPANSION_ADD,
+        expansion_search=_EXPANSION_SEARCH,
+    )
+    if len(matrix):
+        graph.add(np.arange(len(matrix), dtype=np.uint64), matrix, threads=1)
+    return bytes(graph.save())
+
+
+def stored_matrix(blob: memoryview | bytes, *, rows: int, dimensions: int) -> NDArray[np.int8] | None:
+    """The matrix inside a serialised usearch index, without a copy, or None where a usearch lays it out otherwise.
+
+    usearch writes the numbers of rows and columns as two 32-bit integers, then the rows.
+    """
+    if len(blob) < 8 or tuple(np.frombuffer(blob, "<u4", 2)) != (rows, dimensions):
+        return None
+    return np.frombuffer(blob, np.int8, rows * dimensions, 8).reshape(rows, dimensions)
+
+
+class Graph:
+    """Approximate search over a usearch index that lies in a mapped file.
+
+    The buffer must stay mapped as long as this lives, and its checksum must have held: usearch crashes the process on
+    a damaged graph.
+    """
+
+    def __init__(self, blob: memoryview, dimensions: int) -> None:
+        """View the bytes; nothing is copied."""
+        from usearch.index import Index
+
+        self._blob = blob
+        self._index: Any = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=_EXPANSION_SEARCH)
+        self._index.view(blob)
+
+    def search(self, query: NDArray[np.int8], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """As `search_exact`, but a true neighbour may be missed now and then."""
+        found = self._index.search(query, k)
+        count = len(found)
+        return found.keys[:count].astype(np.int64), 1.0 - found.distances[:count].astype(np.float32)
