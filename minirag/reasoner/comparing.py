@@ -18,6 +18,7 @@ Moment = tuple[int, int, int]
 _LATER = re.compile(
     r"\b(?:later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
 )
+_LIVED = re.compile(r"\blived? longer\b|\blonger li(?:fe|ved)\b", re.IGNORECASE)
 _LIFE = re.compile(r"\([^()]*\)")
 _DIED = re.compile(r"\d\s?[–—-]|\bdied\b")
 _COUNTRIES = word_set("""
@@ -32,7 +33,12 @@ _COUNTRIES = word_set("""
     mexico:mexican brazil:brazilian argentina:argentine argentinian:argentine chile:chilean peru:peruvian
     colombia:colombian cuba:cuban nigeria:nigerian kenya:kenyan africa:african zealand:zealander
     bollywood:indian hindi:indian tamil:indian telugu:indian malayalam:indian kannada:indian bengali:indian
-    punjabi:indian
+    punjabi:indian syria:syrian lebanon:lebanese iraq:iraqi jordan:jordanian morocco:moroccan algeria:algerian
+    tunisia:tunisian ethiopia:ethiopian ghana:ghanaian serbia:serbian croatia:croatian slovenia:slovenian
+    slovakia:slovak czechoslovakia:czech bohemia:czech iceland:icelandic estonia:estonian latvia:latvian
+    lithuania:lithuanian georgia:georgian armenia:armenian kazakhstan:kazakh nepal:nepalese
+    bangladesh:bangladeshi thailand:thai venezuela:venezuelan ecuador:ecuadorian bolivia:bolivian
+    uruguay:uruguayan jamaica:jamaican
 """)
 _NATIONS = dict(pair.split(":") for pair in _COUNTRIES)
 
@@ -70,6 +76,8 @@ def compare(question: Question, statements: Sequence[Statement], subjects: Seque
     items = left_items | right_items
     if question.kind == "yes_no":
         return _same(statements, (left, right), items, question)
+    if _LIVED.search(question.text):
+        return _compare_lives(question, statements, (first, second))
     dates = [_date(statements, about, question.terms) for about in (left, right)]
     if dates[0] is None or dates[1] is None or dates[0][0] == dates[1][0]:
         return None
@@ -77,6 +85,23 @@ def compare(question: Question, statements: Sequence[Statement], subjects: Seque
     chosen = (first, second)[1 - earlier if _LATER.search(question.text) else earlier]
     used = items | {dates[0][1], dates[1][1]}
     return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(used)))
+
+
+def _compare_lives(
+    question: Question, statements: Sequence[Statement], pair: tuple[Subject, Subject]
+) -> Reading | None:
+    """Who of two lived longer."""
+    ages: list[float] = []
+    items: list[int] = []
+    for about, _, _ in pair:
+        ends = [_date(statements, about, frozenset((end,))) for end in ("born", "die")]
+        if ends[0] is None or ends[1] is None or ends[0][0] >= ends[1][0]:
+            return None
+        born, died = (moment[0] + moment[1] / 12 + moment[2] / 365 for moment in (ends[0][0], ends[1][0]))
+        ages.append(died - born)
+        items.append(ends[1][1])
+    chosen = pair[0] if ages[0] > ages[1] else pair[1]
+    return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(set(items))))
 
 
 def _walk(statements: Sequence[Statement], about: str, steps: Sequence[str]) -> tuple[str, frozenset[int]] | None:
@@ -144,5 +169,5 @@ def _nations(statements: Sequence[Statement]) -> frozenset[str]:
         ]
         found = [_NATIONS.get(word, word) for word in words if word in DEMONYMS or word in _NATIONS]
         if found:
-            return frozenset(found[:1])
+            return frozenset(found)
     return frozenset()

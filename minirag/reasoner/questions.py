@@ -9,7 +9,7 @@ from typing import Literal
 from minirag.reasoner.names import TOKEN
 from minirag.reasoner.words import FUNCTION_WORDS, UNCASED, word_set
 
-Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "person", "thing"]
+Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "cause", "person", "thing"]
 
 _STEM_ENDINGS = re.compile(r"(?<=\w{3})(?:'s|’s|ies|es|s|ed|ing|er|or|ion)\Z")
 _YES_NO = re.compile(r"\A\W*(?:are|is|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.IGNORECASE)
@@ -26,6 +26,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("number", r"\b(?:what|which) (?:number|population|percentage)\b"),
     ("year", r"\b(?:what|which) (?:year|decade)\b"),
     ("date", r"\bwhen\b|\bdates?\b|\bbirth(?:day|date)\b|\b(?:what|which) (?:day|month)\b"),
+    ("cause", r"\b(?:cause of|what caused|why did|how did)\b.*\b(?:death|die)\b"),
     ("nation", r"\b(?:which|what) (?:country|nation|nationality)\b|\bnationality\b"),
     ("place", r"\bwhere\b|\b(?:birthplace|place of|hometown|headquarter)|\bwhat (?:is|was) the (?:capital|seat)\b"),
     ("place", rf"\b(?:which|what) (?:\w+ )?(?:{_PLACES})\b"),
@@ -57,10 +58,13 @@ _SAME = {
         "head headquarters headquartered headquarter",
         "lead led leader leads",
         "own owned owns owner",
+        "work worked works working employed employer professor lecturer taught teaches",
+        "bury buried burial interred",
         "begin began begun start started",
     )
     for word in group.split()
 }
+_FRAMES = word_set("place date year day film song album from country nation city town person one movie")
 _ASKING = word_set("which what who whom whose when where why how many much does did name same both")
 
 # A relation noun of a question and the steps that it takes in texts.
@@ -117,6 +121,19 @@ def _kind(text: str) -> Kind:
     if _YES_NO.match(text):
         return "yes_no"
     return next((kind for kind, pattern in _KINDS if re.search(pattern, text[:1000], re.IGNORECASE)), "thing")
+
+
+def focus_of(question: Question, start: int, end: int) -> frozenset[str]:
+    """What the question asks of the one that its relations lead to: its terms without names, relations, question words.
+
+    Args:
+        question: Taken apart.
+        start: Where the name that it starts from begins in its text.
+        end: Where that name ends.
+    """
+    rest = f"{question.text[:start]} {question.text[end:]}".lower()
+    terms = terms_of(_STEP.sub(" ", rest)) - _ASKING - _FRAMES
+    return terms & question.terms
 
 
 def steps_of(text: str, start: int, end: int) -> list[str]:

@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
 from minirag.reasoner.names import normalise_name
-from minirag.reasoner.questions import Question, read_question, steps_of
-from minirag.reasoner.spans import best_span
+from minirag.reasoner.questions import Question, focus_of, read_question, steps_of
+from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
 NOT_FOUND = "The context does not hold the answer."
 _LEAST_COVERAGE = 0.3
 _HOPS = 3
 _WIDTH = 8
+_NEAR = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +92,22 @@ def _follow_relations(question: Question, statements: Sequence[Statement], subje
     items = tuple(dict.fromkeys(step.statement.item for step in taken))
     if question.kind == "person":
         return Reading(taken[-1].name, found=True, items=items)
-    return _attribute(question, [statement for statement in statements if statement.about == about], items)
+    focus = focus_of(question, start, end)
+    return _attribute(question, focus, [statement for statement in statements if statement.about == about], items)
 
 
-def _attribute(question: Question, own: Sequence[Statement], items: tuple[int, ...]) -> Reading | None:
-    """What the statements about one subject say to the question."""
-    weights = _weights(question, own)
-    ranked = sorted(own, key=lambda statement: -_covered(statement.terms, weights))
-    for statement in ranked:
-        answer = best_span(question.kind, statement.text, question.terms, {statement.about})
-        if answer and question.kind != "thing":
-            return Reading(answer, found=True, items=(*items, *({statement.item} - set(items))))
-    return None
+def _attribute(
+    question: Question, focus: frozenset[str], own: Sequence[Statement], items: tuple[int, ...]
+) -> Reading | None:
+    """What the statements about one subject say to the question: the answer that stands nearest to what it asks."""
+    best: tuple[float, str, int] | None = None
+    for order, statement in enumerate(own):
+        found = find_answer(question.kind, statement.text, focus, {statement.about})
+        if found is not None and (best is None or found.distance + order < best[0]):
+            best = (found.distance + order, found.text, statement.item)
+    if best is None or question.kind == "thing":
+        return None
+    return Reading(best[1], found=True, items=(*items, *({best[2]} - set(items))))
 
 
 def _follow_names(question: Question, statements: Sequence[Statement], subjects: Sequence[Subject]) -> Reading:
@@ -156,16 +161,18 @@ def _path(
 ) -> _Path:
     """Score statements that lead from one to the next, and find the answer in the last one."""
     terms = frozenset().union(*(statement.terms for statement in statements))
-    passed = excluded | {statement.about for statement in statements[:-1]}
+    last, passed = statements[-1], excluded | {statement.about for statement in statements[:-1]}
     if question.kind != "person":
-        passed.add(statements[-1].about)
-    answer = best_span(question.kind, statements[-1].text, question.terms, passed)
-    score = _covered(terms, weights) + (0.15 if answer else 0.0) - 0.06 * (len(statements) - 1)
-    return _Path(statements, terms, score, answer)
+        passed.add(last.about)
+    said = frozenset().union(*(statement.terms for statement in statements[:-1]))
+    found = find_answer(question.kind, last.text, (question.terms - said) or question.terms, passed)
+    near = 0.0 if found is None else 0.15 if found.distance < _NEAR else 0.05
+    score = _covered(terms, weights) + near - 0.06 * (len(statements) - 1)
+    return _Path(statements, terms, score, found.text if found else "")
 
 
 def _weights(question: Question, statements: Sequence[Statement]) -> dict[str, float]:
-    """For each term of the question its share of the question's weight; terms that are rare in the context weigh more."""
+    """For each term of the question its share of the weight; terms that are rare in the context weigh more."""
     counts = Counter(term for statement in statements for term in statement.terms)
     weights = {term: 0.5 + math.log(1 + len(statements) / (1 + counts[term])) for term in question.terms}
     total = sum(weights.values())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Set
+from dataclasses import dataclass
 
 from minirag.reasoner.dates import DATE
 from minirag.reasoner.names import TOKEN, name_spans, normalise_name
@@ -12,21 +13,41 @@ from minirag.reasoner.words import DEMONYMS
 
 Span = tuple[int, int]
 
+_FAR = 1000.0
 _PLACE_WORD = re.compile(r"\b(?:in|at|near|to|from|of|on|outside)\s(?:the\s)?(?:\w+\sof\s)?\Z")
 _NUMBER = re.compile(
     r"\b(?:(?:about|around|over|nearly|approximately)\s)?(?:\d[\d,.]*\d|\d|one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|hundred)"
     r"(?:\s(?:hundred|thousand|million|billion|km|miles|feet|metres|meters|years))?\b"
 )
-_LIFE = re.compile(r"\([^()]{0,80}?(?P<born>\d{3,4})[^()\d]{1,60}[–—-][^()]{0,60}?\d{3,4}[^()]{0,40}\)")
+_CAUSE = re.compile(
+    r"\b(?:died|dies|death|killed)\b[^.;]{0,60}?\b(?:of|from|by|due to|after)\s(?P<cause>[^.,;()]{3,60})"
+)
+_PARENTHESIS = re.compile(r"\((?P<inner>[^()]{4,200})\)")
+_LIFE_PARTS = re.compile(r"\s?[–—]\s?|\s-\s|;\s?died\s|,\s?died\s|(?<=\d)-\s?(?=[\dA-Z])")
+_NO_PLACE = re.compile(r"\b(?:born|died|in|at|on|c|ca|circa|née|or|aged?|about|before|after)\b\.?")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A possible answer.
+
+    Attributes:
+        text: Quoted.
+        distance: How far it is from what the question asks for, in characters, roughly; from 1000 on, nothing of that
+            is in the sentence.
+    """
+
+    text: str
+    distance: float
 
 
 def life_terms(sentence: str) -> frozenset[str]:
     """What a parenthesis like "(1900 – 1980)" says without words."""
-    return frozenset(("born", "die")) if _LIFE.search(sentence) else frozenset()
+    return frozenset(("born", "die")) if len(_life(sentence)) == 2 else frozenset()
 
 
-def best_span(kind: Kind, sentence: str, wanted: Set[str], excluded: Set[str]) -> str:
+def find_answer(kind: Kind, sentence: str, wanted: Set[str], excluded: Set[str]) -> Found | None:
     """The part of a sentence that answers.
 
     Args:
@@ -36,26 +57,24 @@ def best_span(kind: Kind, sentence: str, wanted: Set[str], excluded: Set[str]) -
         excluded: Normalised names that cannot be the answer, because the question names them.
 
     Returns:
-        The quoted part, or "" when the sentence has none of this kind.
+        None when the sentence has nothing of this kind.
     """
-    spans = [span for span in _spans(kind, sentence) if normalise_name(sentence[span[0] : span[1]]) not in excluded]
-    if not spans:
-        return ""
-    fixed = _of_life(kind, sentence, wanted, spans)
-    if fixed is not None:
-        return _quoted(kind, sentence, fixed)
+    known = _of_life(kind, sentence, wanted)
+    if known:
+        return Found(known, 0.0)
     anchors = [match.span() for match in TOKEN.finditer(sentence) if stem(match.group()) in wanted]
-    return _quoted(kind, sentence, min(spans, key=lambda span: _distance(span, anchors)))
-
-
-def _quoted(kind: Kind, sentence: str, span: Span) -> str:
-    text = sentence[span[0] : span[1]]
-    return text[-4:] if kind == "year" and text[-4:].isdigit() else text
+    best: Found | None = None
+    for span in _spans(kind, sentence):
+        text = sentence[span[0] : span[1]]
+        distance = _distance(span, anchors)
+        if (best is None or distance < best.distance) and normalise_name(text) not in excluded:
+            best = Found(text[-4:] if kind == "year" and text[-4:].isdigit() else text, distance)
+    return best
 
 
 def _distance(span: Span, anchors: list[Span]) -> float:
     """How far a span is from the nearest word of the question; what stands before that word counts as further."""
-    best = 1000.0 + span[0]
+    best = _FAR + span[0]
     for start, end in anchors:
         if start >= span[0] and end <= span[1]:
             continue
@@ -63,15 +82,30 @@ def _distance(span: Span, anchors: list[Span]) -> float:
     return best
 
 
-def _of_life(kind: Kind, sentence: str, wanted: Set[str], spans: list[Span]) -> Span | None:
-    """The date of birth or death out of a parenthesis of both."""
-    life = _LIFE.search(sentence)
-    if life is None or kind not in ("date", "year"):
-        return None
-    inside = [span for span in spans if life.start() <= span[0] and span[1] <= life.end()]
-    if not inside or not wanted & {"born", "die"}:
-        return None
-    return inside[-1] if "die" in wanted else inside[0]
+def _life(sentence: str) -> list[str]:
+    """The parts for birth and death of the first parenthesis with a date in it."""
+    for parenthesis in _PARENTHESIS.finditer(sentence[:600]):
+        inner = parenthesis["inner"]
+        if DATE.search(inner):
+            parts = [part for part in _LIFE_PARTS.split(inner) if DATE.search(part)]
+            return parts if len(parts) <= 2 else [parts[0], parts[-1]]
+    return []
+
+
+def _of_life(kind: Kind, sentence: str, wanted: Set[str]) -> str:
+    """The date or place of birth or death out of a parenthesis; "" when it has none or none is asked for."""
+    if kind not in ("date", "year", "place") or not wanted & {"born", "die"}:
+        return ""
+    parts = _life(sentence)
+    if not parts or ("die" in wanted and len(parts) < 2 and "died" not in parts[0]):
+        return ""
+    part = parts[-1] if "die" in wanted else parts[0]
+    date = DATE.search(part)
+    if kind == "place":
+        place = _NO_PLACE.sub(" ", DATE.sub(" ", part))
+        name = " ".join(place.split()).strip(" ,;:?.")
+        return name if name[:1].isupper() and len(name) < 60 else ""
+    return "" if date is None else date.group()[-4:] if kind == "year" else date.group()
 
 
 def _spans(kind: Kind, sentence: str) -> Iterator[Span]:
@@ -80,11 +114,19 @@ def _spans(kind: Kind, sentence: str) -> Iterator[Span]:
     elif kind == "number":
         yield from (match.span() for match in _NUMBER.finditer(sentence))
     elif kind == "nation":
-        yield from (match.span() for match in TOKEN.finditer(sentence) if match.group().lower() in DEMONYMS)
+        yield from _nations(sentence)
+    elif kind == "cause":
+        yield from (match.span("cause") for match in _CAUSE.finditer(sentence))
     elif kind == "place":
         yield from _places(sentence)
     else:
         yield from name_spans(sentence)
+
+
+def _nations(sentence: str) -> Iterator[Span]:
+    for match in TOKEN.finditer(sentence):
+        if match.group().lower().rsplit("-", 1)[-1] in DEMONYMS:
+            yield match.end() - len(match.group().rsplit("-", 1)[-1]), match.end()
 
 
 def _places(sentence: str) -> Iterator[Span]:
