@@ -317,6 +317,23 @@ class AddReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DeleteReport:
+    """What `Index.delete` did.
+
+    Attributes:
+        deleted: Ids of documents that were there and are gone.
+        missing: Ids that no document had.
+        failed: Bridge entities of what remains that could not be bridged afresh; the next `add` tries again.
+        usage: Calls, tokens, dollars and seconds of this run.
+    """
+
+    deleted: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
 class IndexInfo:
     """What is in an index.
 

@@ -12,6 +12,7 @@ own offset and the file's random id: bytes inside a document can therefore never
 from __future__ import annotations
 
 import json
+import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
@@ -134,19 +135,19 @@ class Commit:
     torn: int
 
 
-def find_commit(path: Path, data: memoryview) -> Commit:
+def find_commit(path: Path, raw: bytes | mmap.mmap) -> Commit:
     """The last whole commit of a file.
 
     Raises:
         IndexCorruptError: When there is none.
         IndexVersionError: When a newer minirag wrote it.
     """
+    data = memoryview(raw)
     size = len(data)
     commit = _commit_at(path, data, size - TRAILER_SIZE)
     if commit is not None:
         return commit
     # A crash while appending, or damage: look backwards for the commit before.
-    raw = data.obj
     end = size
     while (place := raw.rfind(MAGIC, 0, end)) >= 0:
         commit = _commit_at(path, data, place)

@@ -383,4 +383,4 @@ class Segment:
 
 def owners(slices: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """From starts `(n + 1,)` to the owner of each row: [0, 2, 3] gives [0, 0, 1]."""
-    return np.repeat(np.arange(len(slices) - 1, dtype="<u4"), np.diff(slices.astype(np.int64)))
+    return np.repeat(np.arange(len(slices) - 1, dtype="<u4"), (slices[1:] - slices[:-1]).astype(np.int64))

@@ -77,6 +77,19 @@ class Snapshot:
             total += segment.count(name) if alive is None else int(alive.sum())
         return total
 
+    def count_bridge_entities(self) -> int:
+        """How many names have bridging facts that are alive."""
+        names = set()
+        for segment in self.segments:
+            alive = segment.alive("bridges")
+            bridged = segment.bridges_by_entity
+            starts = bridged.starts.tolist()
+            for place, key in enumerate(bridged.keys.tolist()):
+                rows = bridged.rows[starts[place] : starts[place + 1]]
+                if alive is None or alive[rows].any():
+                    names.add(key)
+        return len(names)
+
     def find_document(self, document_id: str) -> tuple[Segment, int] | None:
         """The segment and row of a document, or None."""
         for segment in reversed(self.segments):
@@ -122,18 +135,17 @@ def open_snapshot(path: Path) -> Snapshot:
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
-            mapped: Any = _map(file, status.st_size)
+            mapped = _map(file, status.st_size)
     except FileNotFoundError as error:
         raise IndexMissingError(path, "no such index. Open it with mode='a' to create it") from error
     except IsADirectoryError as error:
         raise IndexFileError(path, "is a folder, not an index file") from error
     except OSError as error:
         raise IndexFileError(path, f"cannot be read: {error.strerror or error}") from error
-    data = memoryview(mapped)
-    return Snapshot(path, data, find_commit(path, data), (status.st_dev, status.st_ino))
+    return Snapshot(path, memoryview(mapped), find_commit(path, mapped), (status.st_dev, status.st_ino))
 
 
-def _map(file: IO[bytes], size: int) -> Any:  # noqa: ANN401  bytes or a mmap, which typing knows no common name for
+def _map(file: IO[bytes], size: int) -> bytes | mmap.mmap:
     """Windows lets nobody replace a mapped file, so there it is read instead."""
     if size == 0 or os.name == "nt":
         return file.read()

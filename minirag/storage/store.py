@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from minirag.errors import IndexClosedError, IndexMissingError, IndexReadOnlyError
 from minirag.storage.lock import writer_lock
 from minirag.storage.merging import empty_data, merge, read_alive
@@ -54,7 +56,7 @@ class Store:
             with writer_lock(path):
                 if not path.exists():
                     dimensions = int(header["encoder"]["dimensions"])
-                    write_base(path, empty_data(dimensions, normalise), Change(header))
+                    write_base(path, empty_data(dimensions, normalise), Change(header, np.empty(0, "<u8")))
         return cls(path, mode="a", normalise=normalise)
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ class Store:
     def compact(self) -> None:
         """Write the file afresh without what is dead; call it inside `writing()`."""
         snapshot = self.snapshot
-        self._rewrite(Change(snapshot.header, pending=snapshot.pending))
+        self._rewrite(Change(snapshot.header, snapshot.pending))
         self._snapshot = self._open()
 
     def _base_is_outgrown(self, change: Change) -> bool:

@@ -24,7 +24,8 @@ _EXPANSION_SEARCH = 192
 def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
     """Unit vectors `(n, dim)` as bytes `(n, dim)`; a zero vector stays zero."""
     largest = np.abs(vectors).max(axis=1, keepdims=True, initial=1e-12)
-    return np.rint(vectors * (127.0 / largest)).astype(np.int8)
+    quantised: NDArray[np.int8] = np.rint(vectors * (127.0 / largest)).astype(np.int8)
+    return quantised
 
 
 def search_exact(
@@ -43,7 +44,8 @@ def search_exact(
     count = min(k, len(matrix))
     if count == 0:
         return np.empty(0, np.int64), np.empty(0, np.float32)
-    from usearch.index import MetricKind, search
+    from usearch.compiled import MetricKind
+    from usearch.index import search
 
     found = search(matrix, query, count, MetricKind.Cos, exact=True)
     return found.keys.astype(np.int64), 1.0 - found.distances.astype(np.float32)
@@ -73,7 +75,8 @@ def build_graph(matrix: NDArray[np.int8]) -> bytes:
     )
     if len(matrix):
         graph.add(np.arange(len(matrix), dtype=np.uint64), matrix, threads=1)
-    return bytes(graph.save())
+    blob: Any = graph.save()
+    return bytes(blob)
 
 
 def stored_matrix(blob: memoryview | bytes, *, rows: int, dimensions: int) -> NDArray[np.int8] | None:

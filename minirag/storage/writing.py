@@ -41,8 +41,7 @@ class _Writer:
         return SegmentEntry(sections, data.counts())
 
     def pending(self, change: Change) -> Section | None:
-        rows = change.pending
-        return self.section(rows.astype("<u8").tobytes()) if rows is not None and len(rows) else None
+        return self.section(change.pending.astype("<u8").tobytes()) if len(change.pending) else None
 
     def finish(self, contents: Contents) -> None:
         """Table of contents and trailer. The trailer goes to the disk only after all that it vouches for."""
@@ -61,17 +60,17 @@ class Change:
 
     Attributes:
         header: Replaces the one before.
+        pending: Hashes of entity names that are still to be bridged.
         data: A new segment, None when there is none.
         dead: By the segment's number and "documents" or "bridges": all of its dead rows, the earlier ones included.
             Segments that are not named keep what they had.
-        pending: Hashes of entity names that are still to be bridged.
         dropped: Numbers of segments that `data` replaces.
     """
 
     header: Mapping[str, Any]
+    pending: NDArray[np.uint64]
     data: SegmentData | None = None
     dead: Mapping[int, DeadRows] = field(default_factory=dict)
-    pending: NDArray[np.uint64] | None = None
     dropped: frozenset[int] = frozenset()
 
 

@@ -1,0 +1,177 @@
+"""`ask`: pick a strategy, read what it found, cite the passages behind it, account for the cost."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from minirag import loop
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading
+from minirag.retrieving import find_passage
+from minirag.strategies import STRATEGIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from minirag.reasoner import Reasoner
+    from minirag.storage.snapshot import Snapshot
+
+NOT_FOUND = "The index holds nothing that answers this."
+_WARNING = (
+    "answered offline, by rules that quote the documents. Give a model (Index(..., model='openai/gpt-4o-mini') or "
+    "MINIRAG_MODEL) for answers by an LLM, or model='offline' to silence this"
+)
+
+
+def ask(
+    question: str,
+    index: Index | str | PathLike[str],
+    *,
+    strategy: str = "indexrag",
+    k: int = 10,
+    model: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Answer:
+    """Answer a question from an index.
+
+    Args:
+        question: In any language.
+        index: An open index, or the path of one, which is then opened for reading.
+        strategy: "indexrag" or "naive"; see `minirag.strategies`.
+        k: How many pieces of evidence the reader sees, at least 1.
+        model: Another model than the index's.
+        options: Of the strategy.
+
+    Returns:
+        The answer with its citations; `found` is False when the index does not hold it.
+
+    Raises:
+        ValueError: On a blank question, an unknown strategy, or an option out of range.
+        IndexFileError: When the index cannot be opened.
+        LLMError: When the model cannot be called, or its reply not be used.
+    """
+    return loop.run(_ask(question, index, strategy, k, model, options))
+
+
+async def aask(
+    question: str,
+    index: Index | str | PathLike[str],
+    *,
+    strategy: str = "indexrag",
+    k: int = 10,
+    model: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Answer:
+    """`ask`, to be awaited."""
+    return await loop.await_(_ask(question, index, strategy, k, model, options))
+
+
+def retrieve(
+    question: str,
+    index: Index | str | PathLike[str],
+    *,
+    strategy: str = "indexrag",
+    k: int = 10,
+    model: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Evidence:
+    """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
+    return loop.run(_retrieve_alone(question, index, strategy, k, model, options))
+
+
+async def aretrieve(
+    question: str,
+    index: Index | str | PathLike[str],
+    *,
+    strategy: str = "indexrag",
+    k: int = 10,
+    model: str | None = None,
+    **options: Any,  # noqa: ANN401
+) -> Evidence:
+    """`retrieve`, to be awaited."""
+    return await loop.await_(_retrieve_alone(question, index, strategy, k, model, options))
+
+
+async def _retrieve_alone(
+    question: str, index: Index | str | PathLike[str], strategy: str, k: int, model: str | None, options: dict[str, Any]
+) -> Evidence:
+    with _opened(index, model) as opened:
+        return await _retrieve(question, opened, opened.reasoner(model, Ledger()), strategy, k, options)
+
+
+async def _ask(
+    question: str, index: Index | str | PathLike[str], strategy: str, k: int, model: str | None, options: dict[str, Any]
+) -> Answer:
+    started = time.perf_counter()
+    ledger = Ledger()
+    with _opened(index, model) as opened:
+        reasoner = opened.reasoner(model, ledger)
+        if reasoner.model == OFFLINE and not opened.model_is_chosen and model is None:
+            warnings.warn(_WARNING, stacklevel=2)
+        snapshot = opened.snapshot
+        evidence = await _retrieve(question, opened, reasoner, strategy, k, options)
+        reading = Reading(NOT_FOUND, found=False, items=())
+        if evidence.hits:
+            chain = [hit.text for hit in evidence.chain]
+            reading = await reasoner.read(question, _context(snapshot, evidence.hits), chain=chain)
+        return Answer(
+            text=reading.text if reading.text.strip() else NOT_FOUND,
+            found=reading.found,
+            citations=_cite(snapshot, [evidence.hits[item] for item in reading.items]),
+            evidence=evidence.hits,
+            chain=evidence.chain,
+            steps=evidence.steps,
+            usage=ledger.total(seconds=time.perf_counter() - started),
+            model=reasoner.model,
+            strategy=strategy,
+            question=question,
+            ranking=evidence.ranking,
+        )
+
+
+async def _retrieve(
+    question: str, index: Index, reasoner: Reasoner, strategy: str, k: int, options: dict[str, Any]
+) -> Evidence:
+    if not question.strip():
+        raise ValueError("the question is blank")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    if strategy not in STRATEGIES:
+        raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+    return await STRATEGIES[strategy](question, index, reasoner, k=k, **options)
+
+
+@contextmanager
+def _opened(index: Index | str | PathLike[str], model: str | None) -> Iterator[Index]:
+    if isinstance(index, Index):
+        yield index
+    else:
+        with Index(index, model=model, mode="r") as opened:
+            yield opened
+
+
+def _context(snapshot: Snapshot, hits: Sequence[Hit]) -> list[ContextItem]:
+    """What the reader sees: a fact or passage with the title of its document, a bridging fact with all of them."""
+    items = []
+    for hit in hits:
+        titles = dict.fromkeys(found[1] for passage in hit.passage_ids if (found := find_passage(snapshot, passage)))
+        items.append(ContextItem(hit.text, " / ".join(title for title in titles if title), hit.kind))
+    return items
+
+
+def _cite(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Citation, ...]:
+    """The passages behind the hits, each once: citations come from the records, never from what a model wrote."""
+    citations: list[Citation] = []
+    for passage_id in dict.fromkeys(passage for hit in hits for passage in hit.passage_ids):
+        found = find_passage(snapshot, passage_id)
+        if found is not None:
+            passage, title = found
+            number = len(citations) + 1
+            citations.append(Citation(number, passage.document_id, passage.id, title, passage.text))
+    return tuple(citations)

@@ -1,0 +1,395 @@
+"""The order of building: documents in, one consistent commit out. Every derived record follows its sources."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.bridging import Mention, bridge_all, share_entity
+from minirag.errors import LLMError
+from minirag.extraction import extract_all, extraction_key
+from minirag.loading import content_hash
+from minirag.progress import Progress
+from minirag.reasoner import Reasoner
+from minirag.reasoner.names import normalise_name
+from minirag.records import (
+    AddReport,
+    Bridge,
+    DeleteReport,
+    Document,
+    Extraction,
+    Failure,
+    Ledger,
+    Passage,
+    Settings,
+    SharedEntity,
+    SourcedFact,
+    Usage,
+)
+from minirag.splitting import embedded_text, split
+from minirag.storage.journal import Journal
+from minirag.storage.merging import read_document
+from minirag.storage.segment import Segment, SegmentData, StoredDocument, StoredPassage, passage_id
+from minirag.storage.tables import hash_key
+from minirag.storage.vectors import quantise
+from minirag.storage.writing import Change
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.encoder import Encoder
+    from minirag.storage.snapshot import Snapshot
+    from minirag.storage.store import Store
+
+BATCH = 1_024  # documents that are extracted, encoded and committed together
+
+Item = Document | Failure
+
+
+@dataclass(slots=True)
+class _Report:
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What one batch does: documents to derive, documents that make room, and what of them is reused."""
+
+    documents: list[Document]
+    replaced: dict[str, tuple[int, int]]  # document id → segment number and row
+    known: dict[str, Extraction]  # extraction key → what the replaced version had
+
+
+class Builder:
+    """One run of `add` or `delete`: holds the writer's lock for as long as its methods run."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        encoder: Encoder,
+        reasoner: Reasoner,
+        ledger: Ledger,
+        settings: Settings,
+        progress: Progress,
+    ) -> None:
+        """Nothing happens yet."""
+        self._store = store
+        self._encoder = encoder
+        self._reasoner = reasoner
+        self._ledger = ledger
+        self._settings = settings
+        self._progress = progress
+        self._usage_before: dict[str, Any] = {}
+
+    @property
+    def _snapshot(self) -> Snapshot:
+        return self._store.snapshot
+
+    # --- add -------------------------------------------------------------------------------------------------------
+
+    async def add(self, items: Iterable[Item], *, reextract: bool = False) -> AddReport:
+        """Index documents, and try again what failed in earlier runs.
+
+        Args:
+            items: Documents with distinct ids, and what could not be loaded.
+            reextract: Derive documents afresh even if their content is the same.
+        """
+        report = _Report()
+        with self._store.writing(), self._open_journal() as journal:
+            self._usage_before = self._snapshot.header["usage"]
+            retried = self._failed_documents()
+            pending = set(self._snapshot.pending.tolist())
+            source = iter(items)
+            batch = await asyncio.to_thread(_take, source)
+            while True:
+                following = await asyncio.to_thread(_take, source)
+                plan = self._plan(batch, report, reextract=reextract)
+                if not following:
+                    self._plan_retries(plan, retried)
+                if plan.documents or not following:
+                    pending = await self._commit_batch(plan, pending, report, journal=journal, last=not following)
+                if not following:
+                    break
+                batch = following
+            if journal:
+                journal.clear()
+        return AddReport(tuple(report.added), tuple(report.updated), tuple(report.unchanged), tuple(report.failed))
+
+    def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
+        return _NoJournal() if self._reasoner.model == "offline" else Journal(self._store.path)
+
+    def _plan(self, batch: Sequence[Item], report: _Report, *, reextract: bool) -> _Plan:
+        plan = _Plan([], {}, {})
+        for item in batch:
+            if isinstance(item, Failure):
+                report.failed.append(item)
+                continue
+            found = self._snapshot.find_document(item.id)
+            if found is None:
+                report.added.append(item.id)
+            elif found[0].documents[found[1]][3] == content_hash(item) and not reextract:
+                report.unchanged.append(item.id)
+                continue
+            else:
+                report.updated.append(item.id)
+                self._replace(plan, found, reuse=not reextract)
+            plan.documents.append(item)
+        return plan
+
+    def _replace(self, plan: _Plan, found: tuple[Segment, int], *, reuse: bool) -> StoredDocument:
+        segment, row = found
+        stored = read_document(segment, row)
+        plan.replaced[stored.id] = (self._snapshot.segments.index(segment), row)
+        if reuse:
+            plan.known.update({p.key: p.extraction for p in stored.passages if p.extraction is not None})
+        return stored
+
+    def _failed_documents(self) -> list[str]:
+        failed = self._snapshot.header["failed_passages"]
+        return list(dict.fromkeys(passage.rpartition("#")[0] for passage, _ in failed))
+
+    def _plan_retries(self, plan: _Plan, document_ids: Sequence[str]) -> None:
+        """Documents whose passages failed earlier and that this batch does not replace anyway."""
+        for document_id in document_ids:
+            found = self._snapshot.find_document(document_id)
+            if found is None or document_id in plan.replaced:
+                continue
+            stored = self._replace(plan, found, reuse=True)
+            if any(passage.failure is not None for passage in stored.passages):
+                plan.documents.append(restore(stored))
+            else:
+                del plan.replaced[document_id]
+
+    async def _commit_batch(
+        self, plan: _Plan, pending: set[int], report: _Report, *, journal: Journal | None, last: bool
+    ) -> set[int]:
+        documents = await self._derive(plan, report, journal)
+        touched = self._entity_keys_of(plan.replaced.values()) | _entity_keys(documents)
+        pending = pending | touched
+        bridges: list[Bridge] = []
+        failed_names: list[list[str]] = []
+        if last:
+            shared = self._shared_entities(pending, documents, set(plan.replaced))
+            with self._progress.stage("bridging", len(shared)) as done:
+                bridges, failures = await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
+            failed_names = [[shared[name].name, str(error)] for name, error in failures.items()]
+            report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
+            dropped, pending = pending, {hash_key(name) for name in failures}
+        else:
+            dropped = touched
+        data = await self._encode(documents, bridges)
+        header = self._header(documents, set(plan.replaced), failed_names if last else None)
+        dead = self._dead(plan.replaced.values(), dropped)
+        content = data if data.documents or data.bridges else None
+        change = Change(header, np.array(sorted(pending), "<u8"), content, dead)
+        await asyncio.to_thread(self._commit, change)
+        return pending
+
+    def _commit(self, change: Change) -> None:
+        same_state = change.header == self._snapshot.header and np.array_equal(change.pending, self._snapshot.pending)
+        if change.data is not None or change.dead or not same_state:
+            self._store.commit(change)
+
+    # --- delete ----------------------------------------------------------------------------------------------------
+
+    async def delete(self, document_ids: Iterable[str]) -> DeleteReport:
+        """Take documents out, with everything derived from them, and bridge afresh what others still share."""
+        with self._store.writing(), self._open_journal() as journal:
+            self._usage_before = self._snapshot.header["usage"]
+            plan = _Plan([], {}, {})
+            missing = []
+            for document_id in dict.fromkeys(document_ids):
+                found = self._snapshot.find_document(document_id)
+                if found is None:
+                    missing.append(document_id)
+                else:
+                    plan.replaced[document_id] = (self._snapshot.segments.index(found[0]), found[1])
+            report = _Report()
+            if plan.replaced:
+                await self._commit_batch(plan, set(self._snapshot.pending.tolist()), report, journal=journal, last=True)
+            if journal:
+                journal.clear()
+        return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(report.failed))
+
+    # --- deriving --------------------------------------------------------------------------------------------------
+
+    async def _derive(self, plan: _Plan, report: _Report, journal: Journal | None) -> list[StoredDocument]:
+        """Split, and extract what is not known yet."""
+        titles = {document.id: document.title for document in plan.documents}
+        passages = await asyncio.to_thread(self._split_all, plan.documents)
+        keys = {p.id: extraction_key(p, title=titles[p.document_id], reasoner=self._reasoner) for p in passages}
+        wanted = [p for p in passages if keys[p.id] not in plan.known]
+        with self._progress.stage("reading", len(wanted)) as done:
+            pairs = [(passage, titles[passage.document_id]) for passage in wanted]
+            found = await extract_all(pairs, reasoner=self._reasoner, journal=journal, progress=done)
+        results: dict[str, Extraction | LLMError] = {p.id: r for p, r in zip(wanted, found, strict=True)}
+        by_document: dict[str, list[tuple[Passage, Extraction | LLMError, str]]] = {}
+        for passage in passages:
+            result = results[passage.id] if passage.id in results else plan.known[keys[passage.id]]
+            by_document.setdefault(passage.document_id, []).append((passage, result, keys[passage.id]))
+            if isinstance(result, LLMError):
+                report.failed.append(Failure(passage.id, str(result)))
+        return [_store_document(document, by_document[document.id]) for document in plan.documents]
+
+    def _split_all(self, documents: Sequence[Document]) -> list[Passage]:
+        size = self._settings.passage_tokens
+        return [p for document in documents for p in split(document, encoder=self._encoder, max_tokens=size)]
+
+    async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
+        passages = [(p, d.title) for d in documents for p in d.passages]
+        extractions = [p.extraction for p, _ in passages if p.extraction is not None]
+        groups = [
+            [embedded_text(p.text, title=title) for p, title in passages],
+            [fact.text for e in extractions for fact in e.facts],
+            [" ".join(triple) for e in extractions for triple in e.triples],
+            [bridge.text for bridge in bridges],
+        ]
+        texts = [text for group in groups for text in group]
+        with self._progress.stage("encoding", len(texts)) as done:
+            vectors = await asyncio.to_thread(lambda: quantise(self._encoder.encode(texts, progress=done)))
+        ends = np.cumsum([len(group) for group in groups])[:-1]
+        of_passages, of_facts, of_triples, of_bridges = np.split(vectors, ends)
+        return SegmentData(list(documents), bridges, of_passages, of_facts, of_triples, of_bridges, normalise_name)
+
+    # --- bridge entities -------------------------------------------------------------------------------------------
+
+    def _shared_entities(
+        self, keys: set[int], documents: Sequence[StoredDocument], gone: set[str]
+    ) -> dict[str, SharedEntity]:
+        """The bridge entities among names with these hashes, by normalised name, in a fixed order."""
+        mentions: dict[str, list[Mention]] = {}
+        for document in documents:
+            for name, mention in _mentions(document):
+                mentions.setdefault(name, []).append(mention)
+        wanted = sorted(keys)
+        for segment in self._snapshot.segments:
+            for name, mention in _stored_mentions(segment, wanted, gone):
+                mentions.setdefault(name, []).append(mention)
+        shared = {name: share_entity(mentions[name], self._settings) for name in sorted(mentions)}
+        return {name: entity for name, entity in shared.items() if entity is not None and hash_key(name) in keys}
+
+    def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
+        documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]
+        return _entity_keys(documents)
+
+    def _dead(self, rows: Iterable[tuple[int, int]], names: set[int]) -> Mapping[int, Mapping[str, NDArray[np.uint32]]]:
+        """Per segment, all rows that are dead once these documents and the bridging facts of these names are."""
+        documents: dict[int, list[int]] = {}
+        for number, row in rows:
+            documents.setdefault(number, []).append(row)
+        dead: dict[int, dict[str, NDArray[np.uint32]]] = {}
+        for number, segment in enumerate(self._snapshot.segments):
+            bridged = segment.bridges_by_entity
+            hit = np.isin(bridged.keys, np.fromiter(names, "<u8", len(names)))
+            bridges = [row for place in np.flatnonzero(hit) for row in bridged.find(int(bridged.keys[place])).tolist()]
+            for name, more in (("documents", documents.get(number, [])), ("bridges", bridges)):
+                before = segment.dead_rows(name)
+                rows_now = np.union1d(before, np.array(more, "<u4")).astype("<u4")
+                if len(rows_now) > len(before):
+                    dead.setdefault(number, {})[name] = rows_now
+        return dead
+
+    # --- header ----------------------------------------------------------------------------------------------------
+
+    def _header(
+        self, documents: Sequence[StoredDocument], replaced: set[str], failed_names: list[list[str]] | None
+    ) -> dict[str, Any]:
+        header = dict(self._snapshot.header)
+        kept = [[p, why] for p, why in header["failed_passages"] if p.rpartition("#")[0] not in replaced]
+        fresh = [
+            [passage_id(document.id, position, passage.text), passage.failure]
+            for document in documents
+            for position, passage in enumerate(document.passages)
+            if passage.failure is not None
+        ]
+        header["failed_passages"] = kept + fresh
+        if failed_names is not None:
+            header["failed_names"] = failed_names
+        if documents:
+            header["model"] = self._reasoner.model
+        spent = self._ledger.total()
+        header["usage"] = asdict(Usage(**self._usage_before) + replace(spent, seconds=round(spent.seconds, 3)))
+        return header
+
+
+class _NoJournal:
+    """Stands where replies cost nothing."""
+
+    def __enter__(self) -> None:
+        """There is none."""
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing to close."""
+
+
+def _take(source: Iterator[Item]) -> list[Item]:
+    return list(islice(source, BATCH))
+
+
+def _store_document(
+    document: Document, passages: Sequence[tuple[Passage, Extraction | LLMError, str]]
+) -> StoredDocument:
+    stored = []
+    end = 0
+    for passage, result, key in passages:
+        before = document.text[end : passage.start]
+        end = passage.end
+        if isinstance(result, LLMError):
+            stored.append(StoredPassage(passage.text, passage.start, before, key, None, str(result)))
+        else:
+            stored.append(StoredPassage(passage.text, passage.start, before, key, result))
+    content = content_hash(document)
+    return StoredDocument(document.id, document.title, document.metadata, content, document.text[end:], stored)
+
+
+def restore(stored: StoredDocument) -> Document:
+    """The document as the user gave it."""
+    text = "".join(passage.before + passage.text for passage in stored.passages) + stored.after
+    return Document(stored.id, text, stored.title, stored.metadata)
+
+
+def _mentions(document: StoredDocument) -> Iterator[tuple[str, Mention]]:
+    """Every normalised name in a document's facts, with the fact."""
+    for position, passage in enumerate(document.passages):
+        if passage.extraction is None:
+            continue
+        identity = passage_id(document.id, position, passage.text)
+        for number, fact in enumerate(passage.extraction.facts):
+            sourced = SourcedFact(fact.text, identity, document.id, document.title)
+            for entity in fact.entities:
+                if name := normalise_name(entity):
+                    yield name, Mention(entity, (position, number), sourced)
+
+
+def _stored_mentions(segment: Segment, keys: Sequence[int], gone: set[str]) -> Iterator[tuple[str, Mention]]:
+    """The same for facts on disk whose names have these hashes, of documents that stay."""
+    alive = segment.alive("facts")
+    wanted = set(keys)
+    rows = {int(row) for key in keys for row in segment.facts_by_entity.find(key)}
+    for row in sorted(rows):
+        if alive is not None and not alive[row]:
+            continue
+        owner = int(segment.passage_of_fact[row])
+        document = int(segment.document_of_passage[owner])
+        document_id, title, *_ = segment.documents[document]
+        if document_id in gone:
+            continue
+        fact = segment.fact(row)
+        place = (owner - int(segment.document_slices[document]), row - int(segment.fact_slices[owner]))
+        sourced = SourcedFact(fact.text, fact.passage_id, document_id, title)
+        for entity in fact.entities:
+            if (name := normalise_name(entity)) and hash_key(name) in wanted:
+                yield name, Mention(entity, place, sourced)
+
+
+def _entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
+    return {hash_key(name) for document in documents for name, _ in _mentions(document)}

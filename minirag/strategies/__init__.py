@@ -1,0 +1,13 @@
+"""The strategies: each one function from a question and an index to evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from minirag.records import Evidence
+from minirag.strategies import indexrag, naive
+
+Strategy = Callable[..., Coroutine[Any, Any, Evidence]]
+
+STRATEGIES: dict[str, Strategy] = {"naive": naive.retrieve, "indexrag": indexrag.retrieve}
