@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from minirag import Index
+from minirag.errors import InputError, LLMSetupError
+from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.metrics import accuracy, exact_match, f1, gold_ranks
+from minirag.evaluation.runs import build_index, evaluate, library_versions
+from minirag.records import AddReport
+from tests.loopback import Loopback, Request, Served, honest, refusal, status
+
+DEMO = load_dataset(Path(__file__).parents[1] / "minirag" / "demo")
+MODEL = "openai/honest"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("runs") / "demo.usearch"
+    report = build_index(DEMO, path, model="offline", progress=False)
+    assert (len(report.added), report.failed) == (24, ())
+    return path
+
+
+@pytest.fixture(scope="module")
+def index(path: Path) -> Iterator[Index]:
+    with Index(path, mode="r", model="offline") as index:
+        yield index
+
+
+# --- building ------------------------------------------------------------------------------------------------------
+
+
+def test_a_whole_index_is_left_as_it_is(path: Path) -> None:
+    before = path.read_bytes()
+    report = build_index(DEMO, path, model="offline", progress=False)
+    assert (report.added, report.updated, len(report.unchanged)) == ((), (), 24)
+    assert path.read_bytes() == before
+
+
+def test_an_index_gets_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "part.usearch"
+    build_index(replace(DEMO, documents=DEMO.documents[:2]), path, model="offline", progress=False)
+    report = build_index(replace(DEMO, documents=DEMO.documents[:3]), path, model="offline", progress=False)
+    assert (report.added, len(report.unchanged)) == ((DEMO.documents[2].id,), 2)
+
+
+def test_questions_alone_need_an_index(path: Path, tmp_path: Path) -> None:
+    questions = replace(DEMO, documents=())
+    assert build_index(questions, path, progress=False) == AddReport()
+    with pytest.raises(InputError, match=r"demo has no corpus, and there is no index .*none\.usearch"):
+        build_index(questions, tmp_path / "none.usearch", progress=False)
+
+
+# --- offline -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("strategy", ["naive", "indexrag"])
+def test_every_question_is_asked_and_scored(index: Index, strategy: str) -> None:
+    run = evaluate(DEMO, index, strategy=strategy, progress=False)
+    assert [result.id for result in run.results] == [question.id for question in DEMO.questions]
+    assert (run.dataset, run.strategy, run.model, run.passages, run.failed) == ("demo", strategy, "offline", 24, ())
+    assert run.index_bytes == index.path.stat().st_size
+    for question, result in zip(DEMO.questions, run.results, strict=True):
+        assert result.ranks == gold_ranks(result.documents, question.gold_ids)
+        assert result.answer is not None
+        assert result.em == (exact_match(result.answer, question.answers) if result.found else 0.0)
+        assert result.f1 == (f1(result.answer, question.answers) if result.found else 0.0)
+        assert result.accuracy == (accuracy(result.answer, question.answers) if result.found else 0.0)
+        assert result.seconds is not None
+        assert result.retrieval_seconds is not None
+        assert min(result.seconds, result.retrieval_seconds) > 0
+    assert run.usage.cost == 0.0
+    recall = run.recall(10)
+    assert recall is not None
+    assert recall > 0.8
+
+
+def test_retrieval_alone(index: Index) -> None:
+    run = evaluate(DEMO, index, read=False, progress=False)
+    read = evaluate(DEMO, index, progress=False)
+    assert [result.ranks for result in run.results] == [result.ranks for result in read.results]
+    entry = run.to_dict()
+    assert [entry[key] for key in ("em", "f1", "accuracy", "seconds_per_question")] == [None] * 4
+    assert entry["retrieval_seconds_per_question"] > 0
+
+
+def test_settings_and_versions_are_kept(index: Index) -> None:
+    run = evaluate(DEMO, index, limit=3, seed=5, k=4, read=False, progress=False, k_b=1)
+    assert run.settings == {
+        "strategy": "indexrag",
+        "model": "offline",
+        "k": 4,
+        "read": False,
+        "options": {"k_b": 1},
+        "dataset": "demo",
+        "encoder": index.info().encoder,
+        "index_bytes": index.info().bytes,
+        "limit": 3,
+        "seed": 5,
+        "concurrency": 1,
+        "index_model": "offline",
+    }
+    assert run.versions == library_versions()
+    assert {"python", "numpy", "onnxruntime", "usearch"} <= set(run.versions)
+    assert [result.id for result in run.results] == [question.id for question in DEMO.sample(3, seed=5).questions]
+
+
+def test_gold_documents_must_be_there(index: Index) -> None:
+    lost = replace(DEMO.questions[0], gold_ids=("atlantis",))
+    with pytest.raises(InputError, match=r"demo\.usearch: has no document 'atlantis', which question '.*' needs"):
+        evaluate(replace(DEMO, questions=(lost,)), index, progress=False)
+
+
+def test_wrong_arguments(index: Index) -> None:
+    with pytest.raises(ValueError, match="concurrency must be at least 1, not 0"):
+        evaluate(DEMO, index, concurrency=0, progress=False)
+    with pytest.raises(ValueError, match="unknown strategy 'best'"):
+        evaluate(DEMO, index, strategy="best", progress=False)
+
+
+# --- with a model --------------------------------------------------------------------------------------------------
+
+
+def open_with(server: Loopback, path: Path) -> Index:
+    return Index(path, mode="r", model=MODEL, api_base=server.api_base, api_key="none")
+
+
+def test_calls_are_counted_and_bounded(path: Path) -> None:
+    with Loopback(lambda request: replace(honest(request), delay=0.02)) as server:
+        with open_with(server, path) as index:
+            run = evaluate(DEMO, index, concurrency=3, progress=False)
+        assert server.tasks() == ["read"] * 10
+        assert 2 <= server.most_parallel <= 3
+    assert run.model == MODEL
+    assert [result.id for result in run.results] == [question.id for question in DEMO.questions]
+    entry = run.to_dict()
+    assert (entry["calls_per_question"], entry["cost"]) == (1.0, None)
+    assert entry["seconds_per_question"] >= 0.02
+    assert entry["prompt_tokens_per_question"] > 100
+
+
+def test_a_stopped_run_goes_on(path: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with Loopback() as server, open_with(server, path) as index:
+        part = evaluate(DEMO, index, limit=4, resume=log, progress=False)
+        assert len(server.requests) == 4
+        whole = evaluate(DEMO, index, resume=log, progress=False)
+        assert len(server.requests) == 10
+        again = evaluate(DEMO, index, resume=log, progress=False)
+        assert len(server.requests) == 10
+    assert set(part.results) < set(whole.results)
+    assert again.results == whole.results
+
+
+def test_a_failed_question_counts_as_wrong_and_is_asked_again(path: Path, tmp_path: Path) -> None:
+    log, failing = tmp_path / "run.jsonl", DEMO.questions[3]
+
+    def serve(request: Request) -> Served:
+        return refusal("not this one") if failing.text in request.prompt else honest(request)
+
+    with Loopback(serve) as server, open_with(server, path) as index:
+        run = evaluate(DEMO, index, resume=log, progress=False)
+    assert [failure.id for failure in run.failed] == [failing.id]
+    assert run.failed[0].reason.startswith("LLMReplyError: openai/honest: ")
+    result = run.results[3]
+    assert (result.em, result.f1, result.accuracy, result.answer) == (0.0, 0.0, 0.0, None)
+    assert result.ranks == (None,) * len(failing.gold_ids)
+    with Loopback() as server, open_with(server, path) as index:
+        assert evaluate(DEMO, index, resume=log, progress=False).failed == ()
+        assert len(server.requests) == 1
+
+
+def test_a_wrong_key_ends_the_run(path: Path, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    with Loopback() as server, open_with(server, path) as index:
+        evaluate(DEMO, index, limit=2, resume=log, progress=False)
+    with (
+        Loopback(lambda _: status(401, "wrong key", code="invalid_api_key")) as server,
+        open_with(server, path) as index,
+    ):
+        with pytest.raises(LLMSetupError, match="wrong key"):
+            evaluate(DEMO, index, resume=log, concurrency=2, progress=False)
+        assert len(server.requests) <= 2
+    assert len(log.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_another_run_does_not_mix_in(index: Index, tmp_path: Path) -> None:
+    log = tmp_path / "run.jsonl"
+    evaluate(DEMO, index, limit=1, resume=log, progress=False)
+    with pytest.raises(InputError, match=r"holds results of another run \(k 10, now 5\)"):
+        evaluate(DEMO, index, k=5, resume=log, progress=False)
