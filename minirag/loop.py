@@ -10,11 +10,13 @@ import asyncio
 import os
 import threading
 from collections.abc import Coroutine
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from functools import cache
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+_POLL = 0.5  # seconds
+_LET_GO = 5.0  # seconds that cancelled work gets to release locks and close files
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
@@ -26,13 +28,24 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     if threading.current_thread() is _loop(os.getpid()).thread:
         work.close()
         raise RuntimeError("a synchronous minirag call inside minirag's own loop: await the asynchronous one instead")
-    future = _submit(work)
+    finished = threading.Event()
+    future = _submit(_marking(work, finished))
     try:
+        while not wait([future], timeout=_POLL).done:
+            pass  # Windows lets Ctrl-C through only between two waits
         return future.result()
     except BaseException:
-        if not future.done():
+        if not finished.is_set():
             future.cancel()
+            finished.wait(_LET_GO)
         raise
+
+
+async def _marking(work: Coroutine[Any, Any, Result], finished: threading.Event) -> Result:
+    try:
+        return await work
+    finally:
+        finished.set()
 
 
 async def await_(work: Coroutine[Any, Any, Result]) -> Result:
