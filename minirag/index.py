@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import asdict, replace
@@ -84,6 +85,7 @@ class Index:
 
         self.path = Path(path)
         self._models = Models(model, llm_options)
+        self._turn = asyncio.Lock()  # writers of this object take turns; others meet the lock on the file
         self._store = self._open_store(mode, encoder, settings)
         known = self._store.snapshot.header["encoder"]
         self.encoder: Encoder = open_encoder(known["source"] if encoder is None else encoder)
@@ -327,7 +329,8 @@ class Index:
             settings=self.settings,
             progress=Progress(progress),
         )
-        report = await work(builder)
+        async with self._turn:
+            report = await work(builder)
         return replace(report, usage=ledger.total(seconds=time.perf_counter() - started))
 
     def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
