@@ -15,7 +15,7 @@ _NO_NAMES = frozenset({"The", "A", "An", "It", "He", "She", "They", "In", "On", 
 
 def honest_reply(prompt: str) -> dict[str, Any]:
     """The reply to a prompt of minirag, whose first line is a JSON object with the task and its data."""
-    data = json.loads(prompt.splitlines()[0])
+    data = json.loads(prompt.split("\n", 1)[0])
     return _ANSWERS[data["task"]](data)
 
 

@@ -20,7 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
@@ -172,7 +172,7 @@ def honest(request: Request) -> Served:
 
 
 def sometimes_failing(rate: float, *, seed: int = 0, delay: float = 0.0) -> Callable[[Request], Served]:
-    """The honest model behind a bad network: `rate` of the requests meet one of many faults, drawn from `seed`."""
+    """The honest model behind a bad network: `rate` of the requests meet one of ten faults, drawn from `seed`."""
     dice, lock = random.Random(seed), threading.Lock()
     faults: list[Served] = [
         status(429, headers={"Retry-After": "0"}),
@@ -190,10 +190,7 @@ def sometimes_failing(rate: float, *, seed: int = 0, delay: float = 0.0) -> Call
     def serve(request: Request) -> Served:
         with lock:
             fault = dice.choice(faults) if dice.random() < rate else None
-        if fault is None:
-            reply = honest(request)
-            return Served(text=reply.text, usage=reply.usage, delay=delay)
-        return fault
+        return replace(fault or honest(request), delay=delay)
 
     return serve
 
@@ -245,7 +242,7 @@ class Loopback:
 
     def tasks(self) -> list[str]:
         """Which of minirag's tasks each chat request was about."""
-        return [json.loads(r.prompt.splitlines()[0])["task"] for r in self.requests if "messages" in r.body]
+        return [json.loads(r.prompt.split("\n", 1)[0])["task"] for r in self.requests if "messages" in r.body]
 
     def opened(self, connection: socket.socket) -> None:
         """Keep a connection, to close it at the end."""

@@ -49,6 +49,7 @@ class Accepted:
         self._parameters = dict(parameters)
         self._budget_names = list(_BUDGETS)  # what the model may still accept, best first
         self._budget: int | None = None
+        self._schemas: dict[type[BaseModel], dict[str, Any]] = {}
         for name in _BUDGETS:
             value = self._parameters.pop(name, None)
             if value is not None:
@@ -63,8 +64,7 @@ class Accepted:
             parameters[self._budget_names[0]] = budget
         mode: Mode = "text" if reply is None else self.mode
         if reply is not None and mode == "json_schema":
-            schema = {"name": reply.__name__, "schema": strict_schema(reply), "strict": True}
-            parameters["response_format"] = {"type": "json_schema", "json_schema": schema}
+            parameters["response_format"] = self._schema_format(reply)
         elif mode == "json_object":
             parameters["response_format"] = {"type": "json_object"}
         if reply is not None and mode != "json_schema":
@@ -88,6 +88,12 @@ class Accepted:
         elif name in self._parameters:
             del self._parameters[name]
             self._warn(name, fault)
+
+    def _schema_format(self, reply: type[BaseModel]) -> dict[str, Any]:
+        if reply not in self._schemas:  # pydantic takes milliseconds to build one
+            schema = {"name": reply.__name__, "schema": strict_schema(reply), "strict": True}
+            self._schemas[reply] = {"type": "json_schema", "json_schema": schema}
+        return self._schemas[reply]
 
     def _warn(self, refused: str, fault: Fault) -> None:
         _log.warning("%s refuses %s, which is left out from now on: %s", self._model, refused, fault.reason)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
@@ -12,7 +14,7 @@ from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, 
 from minirag.llm.prices import Price, find_price
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import find_route
-from minirag.llm.sending import BadRequestError, Sender
+from minirag.llm.sending import BadRequestError, Purpose, Sender
 from minirag.llm.structured import UnreadableReplyError, read_reply
 from minirag.llm.transport import LiteLLMTransport, OpenAITransport, Transport
 from minirag.records import Ledger, Task
@@ -64,6 +66,7 @@ class LLM:
         self._api_base = api_base
         self._route = find_route(model, api_base=api_base)
         self._accepted = Accepted(model, {"temperature": 0, **parameters})
+        self._numbers = count()
         self._price: Price | None = None
         self._price_is_read = False
         key = api_key.strip() if api_key else None
@@ -110,11 +113,12 @@ class LLM:
             LLMUnavailableError: If it still failed after all retries.
             LLMReplyError: If the prompt was refused or too long, or the answer cannot be used even after one repair.
         """
-        text = await self._ask(messages, reply, task, ledger)
+        purpose = Purpose(task, ledger, next(self._numbers))
+        text = await self._ask(messages, reply, purpose)
         try:
             return _read(text, reply)
         except UnreadableReplyError as problem:
-            text = await self._ask(corrected(messages, text, str(problem)), reply, task, ledger)
+            text = await self._ask(corrected(messages, text, str(problem)), reply, purpose)
         try:
             return _read(text, reply)
         except UnreadableReplyError as problem:
@@ -130,8 +134,9 @@ class LLM:
         """
         if not texts:
             return []
+        purpose = Purpose("embed", ledger, next(self._numbers))
         response = await self._sender.send(
-            lambda: self._transport.embed(texts), task="embed", ledger=ledger, price=self.price, check=lambda _: None
+            lambda: self._transport.embed(texts), purpose, price=self.price, check=lambda _: None
         )
         data = getattr(response, "data", None) or []
         items = [item if isinstance(item, dict) else item.model_dump() for item in data]
@@ -144,12 +149,12 @@ class LLM:
         """Close the connections; call it on the loop that made the calls."""
         await self._transport.close()
 
-    async def _ask(self, messages: Sequence[Message], reply: type[BaseModel] | None, task: Task, ledger: Ledger) -> str:
+    async def _ask(self, messages: Sequence[Message], reply: type[BaseModel] | None, purpose: Purpose) -> str:
         """The text of the answer; a cut-off one is asked for once more with room for twice as much."""
-        completion = await self._adapt(messages, reply, task, ledger)
+        completion = await self._adapt(messages, reply, purpose)
         if is_cut_off(completion):
             budget = self._accepted.larger_budget(tokens_received(completion))
-            completion = await self._adapt(messages, reply, task, ledger, budget=budget)
+            completion = await self._adapt(messages, reply, purpose, budget=budget)
         if is_cut_off(completion):
             raise LLMReplyError(self.model, "the reply was cut off, with twice the tokens too: set a larger max_tokens")
         return text_of(completion, self.model)
@@ -158,20 +163,16 @@ class LLM:
         self,
         messages: Sequence[Message],
         reply: type[BaseModel] | None,
-        task: Task,
-        ledger: Ledger,
+        purpose: Purpose,
         *,
         budget: int | None = None,
     ) -> Any:  # noqa: ANN401
         """A completion, of a request without what the model has refused so far."""
         request = self._accepted.request(messages, reply, budget=budget)
         while True:
-
-            def call(sent: Any = request) -> Any:  # noqa: ANN401
-                return self._transport.complete(sent.messages, sent.parameters)
-
+            call = partial(self._transport.complete, request.messages, request.parameters)
             try:
-                return await self._sender.send(call, task=task, ledger=ledger, price=self.price, check=find_fault)
+                return await self._sender.send(call, purpose, price=self.price, check=find_fault)
             except BadRequestError as error:
                 self._accepted.learn(error.fault, request)
                 refused, request = request, self._accepted.request(messages, reply, budget=budget)

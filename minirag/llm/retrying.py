@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from minirag.llm.faults import FaultError
+from minirag.llm.faults import Fault, FaultError
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -21,15 +21,15 @@ class Retries:
     """When to give up.
 
     Attributes:
-        attempts: How often a call is tried, at least 1.
+        attempts: How often a call is tried, at least 1. Rate limits (429) do not count: they end by `seconds` alone.
         seconds: The most time spent between the attempts of one call, in all. A Retry-After beyond it ends the call.
         first_wait: Seconds before the second attempt; doubled for each one after it.
         longest_wait: The most seconds between two attempts, unless the provider asks for more.
     """
 
-    attempts: int = 6
+    attempts: int = 8
     seconds: float = 120.0
-    first_wait: float = 0.5
+    first_wait: float = 0.25
     longest_wait: float = 20.0
 
 
@@ -58,20 +58,28 @@ async def retry(call: Callable[[], Awaitable[T]], retries: Retries) -> T:
 
 def _is_enough(state: RetryCallState, retries: Retries) -> bool:
     """Counts waits only: tenacity's own limit would count the time in which a call queued for its first attempt."""
-    waited = state.idle_for + state.upcoming_sleep
-    return state.attempt_number >= retries.attempts or waited > retries.seconds
+    if state.idle_for + state.upcoming_sleep > retries.seconds:
+        return True
+    fault = _fault(state)
+    is_rate_limit = fault is not None and fault.status == 429 and retries.attempts > 1
+    return state.attempt_number >= retries.attempts and not is_rate_limit
 
 
 def _wait(state: RetryCallState, retries: Retries) -> float:
+    """What the provider asks for, else twice the last wait; and jitter that grows likewise."""
     from tenacity import wait_exponential, wait_random
 
-    jitter = wait_random(0, retries.first_wait)(state)
+    doubled = wait_exponential(multiplier=retries.first_wait, max=retries.longest_wait)(state)
+    fault = _fault(state)
+    if fault is not None and fault.wait is not None:
+        return fault.wait + wait_random(0, doubled)(state)
+    return doubled + wait_random(0, retries.first_wait)(state)
+
+
+def _fault(state: RetryCallState) -> Fault | None:
     error = state.outcome.exception() if state.outcome else None
-    if isinstance(error, FaultError) and error.fault.wait is not None:
-        return error.fault.wait + jitter
-    return wait_exponential(multiplier=retries.first_wait, max=retries.longest_wait)(state) + jitter
+    return error.fault if isinstance(error, FaultError) else None
 
 
 def _report(state: RetryCallState) -> None:
-    error = state.outcome.exception() if state.outcome else None
-    _log.info("attempt %d failed (%s), again in %.1f s", state.attempt_number, error, state.upcoming_sleep)
+    _log.info("attempt %d failed, again in %.1f s: %s", state.attempt_number, state.upcoming_sleep, _fault(state))

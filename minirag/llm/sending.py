@@ -1,15 +1,17 @@
-"""One request: at most so many at once, retried, counted in the ledger, its faults turned into minirag's errors."""
+"""One request: let through by the gate, retried, counted in the ledger, its faults turned into minirag's errors."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
 from minirag.errors import LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
 from minirag.llm.faults import Fault, FaultError, read_fault
+from minirag.llm.pacing import Gate
 from minirag.llm.prices import Price
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.transport import MissingSetupError
@@ -28,26 +30,40 @@ class BadRequestError(LLMReplyError):
         super().__init__(model, f"the request was not accepted: {fault.reason}")
 
 
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What requests are for.
+
+    Attributes:
+        task: Under which they are counted.
+        ledger: Where they are counted.
+        number: Grows from one call of the user to the next; the smallest goes first.
+    """
+
+    task: Task
+    ledger: Ledger
+    number: int
+
+
 class Sender:
     """Sends the requests of one model."""
 
     def __init__(self, model: str, *, timeout: float, max_parallel: int, retries: Retries, secret: str | None) -> None:
         """`model` is the name for messages; `secret` the key that they must not hold."""
         self._model, self._timeout, self._retries, self._secret = model, timeout, retries, secret
-        self._slots = asyncio.Semaphore(max_parallel)
+        self._gate = Gate(max_parallel)
 
     async def send(
         self,
         call: Callable[[], Awaitable[Any]],
+        purpose: Purpose,
         *,
-        task: Task,
-        ledger: Ledger,
         price: Price | None,
         check: Callable[[Any], Fault | None],
     ) -> Any:  # noqa: ANN401
         """Await `call()`, again if need be, until `check` finds nothing wrong with what it gives.
 
-        A slot is held while a request is open, not while it waits for its next attempt.
+        A request holds its place while it is open, not while it waits for its next attempt.
 
         Raises:
             LLMSetupError: If no call can succeed.
@@ -57,10 +73,11 @@ class Sender:
         """
 
         async def attempt() -> Any:  # noqa: ANN401
-            async with self._slots:
-                start = perf_counter()
-                response = await self._await(call)
-                ledger.add(task, read_usage(response, price, perf_counter() - start))
+            await self._gate.enter(purpose.number)
+            try:
+                response = await self._count(call, purpose, price)
+            finally:
+                self._gate.leave()
             fault = check(response)
             if fault is not None:
                 raise FaultError(fault)
@@ -70,6 +87,18 @@ class Sender:
             return await retry(attempt, self._retries)
         except FaultError as error:
             raise self._translate(error) from error
+
+    async def _count(self, call: Callable[[], Awaitable[Any]], purpose: Purpose, price: Price | None) -> Any:  # noqa: ANN401
+        """Run one attempt, and account for it if it was answered."""
+        start = perf_counter()
+        try:
+            response = await self._await(call)
+        except FaultError as error:
+            self._gate.note(rate_limited=error.fault.status == 429)
+            raise
+        self._gate.note(rate_limited=False)
+        purpose.ledger.add(purpose.task, read_usage(response, price, perf_counter() - start))
+        return response
 
     async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""

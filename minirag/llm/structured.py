@@ -62,7 +62,7 @@ def _objects(text: str) -> list[dict[str, Any]]:
     try:
         found: Any = json_repair.loads(text)
     except (RecursionError, ValueError) as error:
-        raise UnreadableReplyError(f"It cannot be read as JSON: {type(error).__name__}.") from error
+        raise UnreadableReplyError("It cannot be read as JSON.") from error
     return [value for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
 
 

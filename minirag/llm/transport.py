@@ -48,11 +48,13 @@ class OpenAITransport:
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """Parameters travel in the body as they are, so that servers may have parameters that OpenAI lacks."""
-        body = dict(parameters)
-        headers = body.pop("extra_headers", None)
-        create: Any = self._opened().chat.completions.create
-        return await create(model=self._model, messages=list(messages), extra_body=body, extra_headers=headers)
+        """Sent as it is, so that servers may have parameters that OpenAI lacks; its typed call also costs 2 ms more."""
+        from openai.types.chat import ChatCompletion
+
+        body = {"model": self._model, "messages": list(messages), **parameters}
+        options: Any = {"headers": body.pop("extra_headers", None) or {}}
+        body |= body.pop("extra_body", None) or {}
+        return await self._opened().post("/chat/completions", cast_to=ChatCompletion, body=body, options=options)
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """As floats: many servers ignore the client's default, base64."""

@@ -1,0 +1,86 @@
+"""Who serves a model, and what it costs: read from LiteLLM's files without importing it."""
+
+from __future__ import annotations
+
+import pytest
+
+from minirag.llm import LLM, Price
+from minirag.llm.catalog import read_providers
+from minirag.llm.prices import find_price
+from minirag.llm.routing import Route, find_route
+from minirag.llm.usage import read_usage
+from minirag.records import Usage
+
+LOCAL = "http://127.0.0.1:8000/v1"
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "route"),
+    [
+        ("openai/gpt-4o-mini", None, Route("openai", "gpt-4o-mini")),
+        ("openai/org/model", LOCAL, Route("openai", "org/model")),
+        ("gpt-4o-mini", None, Route("openai", "gpt-4o-mini")),
+        ("claude-sonnet-4-5", None, Route("litellm", "claude-sonnet-4-5")),
+        ("no-such-model", None, Route("litellm", "no-such-model")),
+        ("anthropic/claude-sonnet-4-5", None, Route("litellm", "anthropic/claude-sonnet-4-5")),
+        ("local", LOCAL, Route("openai", "local")),
+        ("Qwen/Qwen3-8B", LOCAL, Route("openai", "Qwen/Qwen3-8B")),
+        ("ollama/llama3", LOCAL, Route("litellm", "ollama/llama3")),
+        ("hosted_vllm/Qwen/Qwen3-8B", LOCAL, Route("litellm", "hosted_vllm/Qwen/Qwen3-8B")),
+    ],
+)
+def test_route(model: str, api_base: str | None, route: Route) -> None:
+    assert find_route(model, api_base=api_base) == route
+
+
+def test_providers_are_those_of_litellm() -> None:
+    assert {
+        "anthropic",
+        "azure",
+        "bedrock",
+        "gemini",
+        "groq",
+        "hosted_vllm",
+        "ollama",
+        "openrouter",
+    } <= read_providers()
+
+
+def test_price_of_openai() -> None:
+    price = LLM("openai/gpt-4o-mini").price
+    assert price == Price(prompt=1.5e-07, completion=6e-07, cached=7.5e-08)
+    cost = price.cost(Usage(1, prompt_tokens=1000, completion_tokens=100, cached_tokens=400))
+    assert cost == pytest.approx(600 * 1.5e-07 + 400 * 7.5e-08 + 100 * 6e-07)
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "known"),
+    [
+        ("gpt-4o-mini", None, True),
+        ("openai/gpt-4o-mini", "https://eu.api.openai.com/v1", True),
+        ("openai/gpt-4o-mini", LOCAL, False),
+        ("openai/gpt-4o-mini", "https://gateway.example/v1", False),
+        ("openai/claude-sonnet-4-5", None, False),
+        ("anthropic/claude-sonnet-4-5", None, True),
+        ("anthropic/claude-sonnet-4-5", LOCAL, False),
+        ("gemini/gemini-2.5-flash", None, True),
+        ("anthropic/gpt-4o-mini", None, False),
+        ("hosted_vllm/any", LOCAL, False),
+        ("openai/no-such-model", None, False),
+    ],
+)
+def test_price_is_known_only_where_it_is_true(
+    model: str, api_base: str | None, known: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    price = find_price(find_route(model, api_base=api_base), api_base=api_base)
+    assert (price is not None) is known
+
+
+def test_a_free_model_costs_nothing_and_not_unknown() -> None:
+    assert LLM("ollama/llama3", api_base="http://localhost:11434").price == Price(0.0, 0.0, 0.0)
+
+
+def test_an_answer_without_token_counts_has_no_known_cost() -> None:
+    assert read_usage(object(), Price(1e-6, 1e-6, 1e-6), 0.5) == Usage(1, 0, 0, 0, None, 0.5)
+    assert read_usage(object(), Price(0.0, 0.0, 0.0), 0.5) == Usage(1, 0, 0, 0, 0.0, 0.5)

@@ -1,0 +1,126 @@
+"""How many requests are open at once, and which is next."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable
+
+import pytest
+
+from minirag.errors import LLMUnavailableError
+from minirag.llm import LLM, Retries
+from minirag.llm.pacing import Gate
+from minirag.records import Ledger
+from tests.loopback import Loopback, Request, Served, status
+
+
+def test_the_oldest_call_is_next() -> None:
+    async def order() -> list[int]:
+        gate, seen = Gate(1), []
+
+        async def enter(number: int) -> None:
+            await gate.enter(number)
+            seen.append(number)
+            await asyncio.sleep(0)
+            gate.leave()
+
+        await asyncio.gather(*(enter(number) for number in (5, 3, 9, 1, 3)))
+        return seen
+
+    assert asyncio.run(order()) == [5, 1, 3, 3, 9]
+
+
+def test_a_cancelled_call_gives_its_place_to_the_next() -> None:
+    async def after_cancelling() -> bool:
+        gate = Gate(1)
+        await gate.enter(0)
+        waiting = [asyncio.create_task(gate.enter(number)) for number in (1, 2, 3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()  # while it waits
+        gate.leave()
+        waiting[1].cancel()  # in the moment in which it was given a place
+        await asyncio.wait(waiting, timeout=1)
+        return waiting[2].done() and not waiting[2].cancelled()
+
+    assert asyncio.run(after_cancelling())
+
+
+def test_slows_down_only_when_most_answers_are_rate_limits() -> None:
+    gate = Gate(16)
+    for _ in range(50):
+        gate.note(rate_limited=True)
+        gate.note(rate_limited=False)
+        gate.note(rate_limited=False)
+    assert gate.limit == 16
+    for _ in range(100):
+        gate.note(rate_limited=True)
+    assert gate.limit == 1
+    for _ in range(8):
+        gate.note(rate_limited=False)
+    assert 2 < gate.limit < 6
+    for _ in range(200):
+        gate.note(rate_limited=False)
+    assert gate.limit == 16
+
+
+def ask_many(llm: LLM, ledger: Ledger, calls: int) -> list[Awaitable[str]]:
+    return [llm.complete([{"role": "user", "content": str(i)}], task="read", ledger=ledger) for i in range(calls)]
+
+
+def test_a_provider_that_limits_the_rate_gets_everything_in_the_end() -> None:
+    times: list[float] = []
+
+    def forty_a_second(_: Request) -> Served:
+        now = time.monotonic()
+        if sum(now - then < 0.25 for then in times) >= 10:
+            return status(429, "slow down")
+        times.append(now)
+        return Served(text="Oslo")
+
+    async def ask_all() -> list[str]:
+        retries = Retries(attempts=2, first_wait=0.02, longest_wait=0.1)  # far more tries are needed than two
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries)
+        try:
+            return await asyncio.gather(*ask_many(llm, ledger, 40))
+        finally:
+            await llm.close()
+
+    ledger = Ledger()
+    with Loopback(forty_a_second) as server:
+        assert asyncio.run(ask_all()) == ["Oslo"] * 40
+    assert ledger.by_task["read"].calls == 40
+
+
+def test_rate_limits_end_by_time() -> None:
+    async def ask_one() -> None:
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=2, seconds=0.3, first_wait=0.02))
+        try:
+            await ask_many(llm, Ledger(), 1)[0]
+        finally:
+            await llm.close()
+
+    with (
+        Loopback(lambda _: status(429, "slow down")) as server,
+        pytest.raises(LLMUnavailableError, match=r"gave up after \d+ attempts and 0 s of waiting: slow down"),
+    ):
+        asyncio.run(ask_one())
+    assert len(server.requests) > 2
+
+
+def test_a_retry_goes_before_what_began_later() -> None:
+    order: list[str] = []
+
+    def first_one_fails_once(request: Request) -> Served:
+        order.append(request.prompt)
+        return status(500) if order == ["0"] else Served(text="Oslo", delay=0.02)
+
+    async def ask_all() -> None:
+        retries = Retries(first_wait=0.001)
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries, max_parallel=1)
+        await asyncio.gather(*ask_many(llm, Ledger(), 20))
+        await llm.close()
+
+    with Loopback(first_one_fails_once) as server:
+        asyncio.run(ask_all())
+    assert order.index("0", 1) < 5

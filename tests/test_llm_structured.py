@@ -1,0 +1,88 @@
+"""The tolerant reading of a model's JSON: what it accepts, and above all what it does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from minirag.llm.structured import UnreadableReplyError, read_reply, strict_schema
+
+
+class Item(BaseModel):
+    text: str
+    numbers: list[int] = []
+
+
+class Items(BaseModel):
+    items: list[Item]
+
+
+@given(st.lists(st.builds(Item, text=st.text(), numbers=st.lists(st.integers(-5, 5)))), st.booleans())
+def test_valid_json_is_read_as_it_is(items: list[Item], ascii_only: bool) -> None:
+    whole = Items(items=items)
+    text = json.dumps(whole.model_dump(), ensure_ascii=ascii_only)
+    assert read_reply(text, Items) == whole
+    assert read_reply(f"\n```json\n{text}\n```\n", Items) == whole
+
+
+@given(st.text())
+def test_no_text_is_ever_more_than_an_unreadable_reply(text: str) -> None:
+    try:
+        read_reply(text, Items)
+    except UnreadableReplyError as error:
+        assert str(error)  # noqa: PT017
+
+
+@pytest.mark.parametrize(
+    ("text", "items"),
+    [
+        ('{"items": [{"text": "a",},]}', ["a"]),
+        ("{'items': [{'text': 'a'}]}", ["a"]),
+        ('{"items": [{"text": "a"}]', ["a"]),
+        ('{"items": [{"text": "a"}', ["a"]),
+        ('{"items": [{"text": "say "hi" now"}]}', ['say "hi" now']),
+        ('{"items": [{"text": "a"}]}\n{"items": [{"text": "b"}]}', ["b"]),
+        ('Here: {"items": []}. Is that all?', []),
+        ('{"items": [{"text": "{not JSON"}]} and {so on', ["{not JSON"]),
+    ],
+)
+def test_tolerates(text: str, items: list[str]) -> None:
+    assert [item.text for item in read_reply(text, Items).items] == items
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "There is no JSON object in it."),
+        ("I found nothing.", "There is no JSON object in it."),
+        ('"items"', "There is no JSON object in it."),
+        ('{"items": [{"text": "a"}, {"text": "b', "The JSON ends in the middle of a value."),
+        ('{"items": [{"text": "a"}, ', "The JSON ends in the middle of a value."),
+        ('```json\n{"items": [{"text": "a"}, {"te\n```', "The JSON ends in the middle of a value."),
+        ('{"items": "none"}', "items: Input should be a valid list"),
+        ('{"facts": []}', "items: Field required"),
+        ("{" + "[" * 5000 + "]" * 5000 + "}", "It cannot be read as JSON."),
+    ],
+)
+def test_does_not_make_up(text: str, problem: str) -> None:
+    with pytest.raises(UnreadableReplyError) as caught:
+        read_reply(text, Items)
+    assert str(caught.value) == problem
+
+
+def test_names_at_most_five_problems() -> None:
+    with pytest.raises(UnreadableReplyError, match=r"items\.4: .+; and 3 more$"):
+        read_reply('{"items": [1, 2, 3, 4, 5, 6, 7, 8]}', Items)
+
+
+def test_schema_is_strict_at_every_level() -> None:
+    schema = strict_schema(Items)
+    assert schema["required"] == ["items"]
+    assert schema["additionalProperties"] is False
+    assert schema["$defs"]["Item"]["required"] == ["text", "numbers"]
+    assert schema["$defs"]["Item"]["additionalProperties"] is False
+    assert "default" not in schema["$defs"]["Item"]["properties"]["numbers"]
