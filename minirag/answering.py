@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from minirag import loop
@@ -144,7 +145,12 @@ async def _retrieve(
         raise ValueError(f"k must be at least 1, not {k}")
     if strategy not in STRATEGIES:
         raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
-    return await STRATEGIES[strategy](question, index, reasoner, k=k, **options)
+    retrieve = STRATEGIES[strategy]
+    known = [name for name, value in signature(retrieve).parameters.items() if value.kind is value.KEYWORD_ONLY]
+    if unknown := sorted(options.keys() - {*known} - {"k"}):
+        has = ", ".join(name for name in known if name != "k") or "none"
+        raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}")
+    return await retrieve(question, index, reasoner, k=k, **options)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.bridging import Mention, bridge_all, share_entity
-from minirag.errors import LLMError
+from minirag.errors import LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
 from minirag.loading import content_hash
 from minirag.progress import Progress
@@ -180,7 +180,7 @@ class Builder:
         if last:
             shared = self._shared_entities(pending, documents, set(plan.replaced))
             with self._progress.stage("bridging", len(shared)) as done:
-                bridges, failures = await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
+                bridges, failures = await self._bridge(shared, journal, done, may_fail=not plan.documents)
             failed_names = [[shared[name].name, str(error)] for name, error in failures.items()]
             report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
             dropped, pending = pending, {hash_key(name) for name in failures}
@@ -276,6 +276,22 @@ class Builder:
                 mentions.setdefault(name, []).append(mention)
         shared = {name: share_entity(mentions[name], self._settings) for name in sorted(mentions)}
         return {name: entity for name, entity in shared.items() if entity is not None and hash_key(name) in keys}
+
+    async def _bridge(
+        self,
+        shared: Mapping[str, SharedEntity],
+        journal: Journal | None,
+        done: Callable[[int], None],
+        *,
+        may_fail: bool,
+    ) -> tuple[list[Bridge], dict[str, LLMError]]:
+        """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
+        try:
+            return await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
+        except LLMSetupError as error:
+            if not may_fail:
+                raise
+            return [], dict.fromkeys(shared, error)
 
     def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
         documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]

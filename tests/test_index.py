@@ -16,8 +16,10 @@ from minirag.errors import (
 )
 
 AYLWIN = Document("aylwin", "Aylwin is a 1920 British silent film. It was directed by Henry Edwards.", "Aylwin (film)")
-HENRY = Document("henry", "Henry Edwards was an English actor. He was born in Weston-super-Mare in 1882.", "Henry Edwards")
-LAKE = Document("lake", "Lake Lugano lies between Switzerland and Italy. It is 48 square kilometres large.", "Lake Lugano")
+HENRY = Document("henry", "Henry Edwards was an English actor. He was born in Weston-super-Mare.", "Henry Edwards")
+LAKE = Document(
+    "lake", "Lake Lugano lies between Switzerland and Italy. It covers 48 square kilometres.", "Lake Lugano"
+)
 DOCUMENTS = [AYLWIN, HENRY, LAKE]
 
 
@@ -178,7 +180,8 @@ def test_another_encoder_is_refused(index: Index, path: Path, tmp_path: Path) ->
             (copy / file.name).symlink_to(file)
     config = json.loads((shipped / "config.json").read_text(encoding="utf-8"))
     (copy / "config.json").unlink()
-    (copy / "config.json").write_text(json.dumps({**config, "fingerprint": "0" * 16, "name": "other"}), encoding="utf-8")
+    config |= {"fingerprint": "0" * 16, "name": "other"}
+    (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
     index.close()
     with pytest.raises(EncoderMismatchError, match=r"was built with encoder .*, but other was given"):
         Index(path, encoder=copy)
@@ -248,9 +251,7 @@ def test_progress_can_be_listened_to(path: Path) -> None:
 def test_awaited_and_from_threads(path: Path) -> None:
     async def main() -> None:
         with Index(path, model="offline") as index:
-            first, second = await asyncio.gather(
-                index.aadd(AYLWIN, progress=False), index.aadd(HENRY, progress=False)
-            )
+            first, second = await asyncio.gather(index.aadd(AYLWIN, progress=False), index.aadd(HENRY, progress=False))
             assert (first.added, second.added) == (("aylwin",), ("henry",))
             assert (await index.adelete("aylwin", progress=False)).deleted == ("aylwin",)
 

@@ -1,0 +1,163 @@
+import asyncio
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+from minirag import Document, Index, aask, ask
+from minirag.answering import aretrieve, retrieve
+from minirag.errors import IndexMissingError, LLMSetupError
+from tests.loopback import Loopback, Request, Served, honest, status
+
+AYLWIN = Document("aylwin", "Aylwin is a 1920 British silent film. It was directed by Henry Edwards.", "Aylwin (film)")
+HENRY = Document("henry", "Henry Edwards was an English actor. He was born in Weston-super-Mare.", "Henry Edwards")
+LAKE = Document("lake", "Lake Lugano lies between Switzerland and Italy.", "Lake Lugano")
+QUESTION = "Where was the director of the film Aylwin born?"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("answering") / "notes.usearch"
+    with Index(path, model="offline") as index:
+        index.add([AYLWIN, HENRY, LAKE], progress=False)
+    return path
+
+
+def test_offline_answer_joins_two_documents(path: Path) -> None:
+    answer = ask(QUESTION, path, model="offline")
+    assert str(answer) == "Weston-super-Mare"
+    assert answer.found
+    assert {"henry"} <= {citation.document_id for citation in answer.citations}
+    assert [citation.number for citation in answer.citations] == list(range(1, len(answer.citations) + 1))
+    assert (answer.model, answer.strategy, answer.question) == ("offline", "indexrag", QUESTION)
+    assert (answer.usage.calls, answer.usage.cost) == (0, 0.0)
+
+
+def test_citations_are_the_passages_behind_the_units(path: Path) -> None:
+    answer = ask(QUESTION, path, model="offline")
+    cited = {citation.passage_id for citation in answer.citations}
+    assert cited <= {passage for hit in answer.evidence for passage in hit.passage_ids}
+    texts = {document.id: document.text for document in (AYLWIN, HENRY, LAKE)}
+    assert all(citation.text == texts[citation.document_id] for citation in answer.citations)
+
+
+def test_naive_sees_passages(path: Path) -> None:
+    answer = ask(QUESTION, path, strategy="naive", k=2, model="offline")
+    assert [hit.kind for hit in answer.evidence] == ["passage", "passage"]
+    assert answer.strategy == "naive"
+
+
+def test_balanced_selection(path: Path) -> None:
+    assert "bridge" not in {hit.kind for hit in retrieve(QUESTION, path, k=10, k_b=0).hits}
+    kinds = [hit.kind for hit in retrieve(QUESTION, path, k=3, k_b=1).hits]
+    assert kinds.count("bridge") == 1
+
+
+def test_the_whole_answer_is_json(path: Path) -> None:
+    answer = ask(QUESTION, path, model="offline")
+    value = json.loads(json.dumps(answer.to_dict()))
+    assert value["citations"][0]["passage_id"] == answer.citations[0].passage_id
+    assert value["usage"]["cost"] == 0.0
+
+
+def test_offline_by_default_warns_once_and_by_name_does_not(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINIRAG_MODEL", raising=False)
+    with pytest.warns(UserWarning, match="answered offline, by rules"):
+        ask(QUESTION, path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(QUESTION, path, model="offline")
+
+
+def test_an_empty_index_answers_that_it_found_nothing(tmp_path: Path) -> None:
+    with Index(tmp_path / "empty.usearch", model="offline") as index:
+        for strategy in ("naive", "indexrag"):
+            answer = ask(QUESTION, index, strategy=strategy)
+            assert (answer.found, answer.citations, answer.evidence) == (False, (), ())
+            assert answer.text == "The index holds nothing that answers this."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"question": "  "}, "the question is blank"),
+        ({"k": 0}, "k must be at least 1, not 0"),
+        ({"strategy": "magic"}, "unknown strategy 'magic'; there are naive, indexrag"),
+        ({"k_b": -1}, "must not be negative"),
+        ({"colour": "red"}, r"strategy 'indexrag' has no option 'colour'; it has k_b"),
+    ],
+)
+def test_wrong_arguments(path: Path, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ask(**{"question": QUESTION, "index": path, "model": "offline", **arguments})  # type: ignore[arg-type]
+
+
+def test_a_path_without_an_index(tmp_path: Path) -> None:
+    with pytest.raises(IndexMissingError, match="no such index"):
+        ask(QUESTION, tmp_path / "none.usearch", model="offline")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_awaited_inside_a_running_loop_and_blocking_there_too(path: Path) -> None:
+    async def main() -> list[str]:
+        with Index(path, model="offline", mode="r") as index:
+            answers = await asyncio.gather(*(aask(QUESTION, index) for _ in range(8)))
+            evidence = await aretrieve(QUESTION, index)
+            assert evidence.hits == answers[0].evidence
+            return [answer.text for answer in answers] + [ask(QUESTION, index).text]
+
+    assert asyncio.run(main()) == ["Weston-super-Mare"] * 9
+
+
+def read_reply(items: list[int], *, found: bool = True) -> dict[str, object]:
+    return {"found": found, "answer": "Weston-super-Mare" if found else "It is not said.", "items": items}
+
+
+def test_an_llm_reads_once_and_is_cited_by_number(path: Path) -> None:
+    with (
+        Loopback([Served(text=json.dumps(read_reply([2, 99, -1, 2])))]) as server,
+        Index(path, model="openai/any", api_base=server.api_base, api_key="secret", mode="r") as index,
+    ):
+        answer = ask(QUESTION, index)
+    assert len(server.requests) == 1
+    assert (answer.text, answer.found, answer.model) == ("Weston-super-Mare", True, "openai/any")
+    assert {c.passage_id for c in answer.citations} == set(answer.evidence[1].passage_ids)
+    assert (answer.usage.calls, answer.usage.prompt_tokens, answer.usage.cached_tokens) == (1, 100, 40)
+
+
+def test_an_llm_may_find_nothing(path: Path) -> None:
+    with (
+        Loopback([Served(text=json.dumps(read_reply([1], found=False)))]) as server,
+        Index(path, model="openai/any", api_base=server.api_base, api_key="secret", mode="r") as index,
+    ):
+        answer = ask(QUESTION, index)
+    assert (answer.found, answer.citations, answer.text) == (False, (), "It is not said.")
+
+
+def test_another_model_for_one_question(path: Path) -> None:
+    models: list[str] = []
+
+    def serve(request: Request) -> Served:
+        models.append(request.body["model"])
+        return honest(request)
+
+    with (
+        Loopback(serve) as server,
+        Index(path, model="openai/one", api_base=server.api_base, api_key="secret", mode="r") as index,
+    ):
+        ask(QUESTION, index)
+        assert ask(QUESTION, index, model="openai/two").model == "openai/two"
+        assert ask(QUESTION, index, model="offline").model == "offline"
+    assert models == ["one", "two"]
+
+
+def test_a_wrong_key_is_said_in_one_line(path: Path) -> None:
+    with (
+        Loopback([status(401, "Incorrect API key provided")]) as server,
+        Index(path, model="openai/any", api_base=server.api_base, api_key="secret", mode="r") as index,
+        pytest.raises(LLMSetupError, match="Incorrect API key provided") as caught,
+    ):
+        ask(QUESTION, index)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)

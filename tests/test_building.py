@@ -1,0 +1,162 @@
+"""Indexing with an LLM: what is asked, what is kept, what fails and is tried again."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from minirag import Document, Index
+from minirag.errors import LLMSetupError
+from tests.loopback import Loopback, Request, Served, honest, status
+
+MODEL = "openai/loopback"
+AYLWIN = Document("aylwin", "Aylwin is a silent film. It was directed by Henry Edwards.", "Aylwin (film)")
+HENRY = Document("henry", "Henry Edwards was an actor. He was born in Weston.", "Henry Edwards")
+LAKE = Document("lake", "Lake Lugano lies in Switzerland.", "Lake Lugano")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "notes.usearch"
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback(honest) as server:
+        yield server
+
+
+def open_index(path: Path, server: Loopback, *, max_parallel: int = 16) -> Index:
+    return Index(path, model=MODEL, api_base=server.api_base, api_key="secret", max_parallel=max_parallel)
+
+
+def tasks(server: Loopback) -> list[str]:
+    return [
+        task for request in server.requests for task in ("extract", "bridge") if f'"task": "{task}"' in request.prompt
+    ]
+
+
+def all_units(index: Index) -> set[tuple[str, str, str]]:
+    hits = index.search("film", k=1000, kinds=["passage", "fact", "bridge", "triple"])
+    return {(hit.kind, hit.id, hit.text) for hit in hits}
+
+
+def refusing(word: str) -> Callable[[Request], Served]:
+    """A model that answers prose whenever the passage holds a word."""
+
+    def serve(request: Request) -> Served:
+        return Served(text="I would rather not.") if word in request.prompt else honest(request)
+
+    return serve
+
+
+def test_one_call_a_passage_and_one_for_the_bridge_entities(path: Path, server: Loopback) -> None:
+    with open_index(path, server) as index:
+        report = index.add([AYLWIN, HENRY, LAKE], progress=False)
+        assert sorted(tasks(server)) == ["bridge", "extract", "extract", "extract"]
+        assert report.usage.calls == 4
+        assert report.usage.prompt_tokens > 0
+        assert report.usage.cost is None
+        (bridge,) = index.search("Henry Edwards", k=1, kinds=["bridge"])
+        assert bridge.document_ids == ("aylwin", "henry")
+        assert index.info().usage.calls == 4
+        assert index.info().model == MODEL
+
+
+def test_unchanged_documents_cost_nothing(path: Path, server: Loopback) -> None:
+    with open_index(path, server) as index:
+        index.add([AYLWIN, HENRY], progress=False)
+        before = len(server.requests)
+        assert index.add([AYLWIN, HENRY], progress=False).unchanged == ("aylwin", "henry")
+    assert len(server.requests) == before
+
+
+def test_a_new_document_bridges_only_what_it_touches(path: Path, server: Loopback) -> None:
+    with open_index(path, server) as index:
+        index.add([AYLWIN, HENRY], progress=False)
+        server.requests.clear()
+        index.add([LAKE], progress=False)
+    assert tasks(server) == ["extract"]
+
+
+def test_new_metadata_does_not_extract_again(path: Path, server: Loopback) -> None:
+    with open_index(path, server) as index:
+        index.add([AYLWIN, HENRY], progress=False)
+        server.requests.clear()
+        changed = Document("lake", LAKE.text, LAKE.title)
+        index.add([changed, Document("henry", HENRY.text, HENRY.title, {"year": 1920})], progress=False)
+    assert [task for task in tasks(server) if task == "extract"] == ["extract"]
+
+
+def test_a_passage_that_fails_is_reported_and_tried_again(path: Path) -> None:
+    with Loopback(refusing("Lugano")) as server, open_index(path, server) as index:
+        report = index.add([AYLWIN, LAKE], progress=False)
+        assert report.added == ("aylwin", "lake")
+        (failure,) = report.failed
+        assert failure.id.startswith("lake#0-")
+        assert index.search("lake", k=1, kinds=["passage"])[0].document_ids == ("lake",)
+        assert not [hit for hit in index.search("lake", k=50) if "lake" in hit.document_ids]
+        assert index.info().failed == report.failed
+    with Loopback(honest) as server, open_index(path, server) as index:
+        report = index.add([], progress=False)
+        assert (report.added, report.updated, report.failed) == ((), (), ())
+        assert tasks(server) == ["extract"]
+        assert index.info().failed == ()
+        assert index.search("Lugano", k=1)[0].document_ids == ("lake",)
+
+
+def test_bridging_that_fails_is_reported_and_tried_again(path: Path) -> None:
+    with Loopback(refusing('"task": "bridge"')) as server, open_index(path, server) as index:
+        report = index.add([AYLWIN, HENRY], progress=False)
+        assert [failure.id for failure in report.failed] == ["bridge entity Henry Edwards"]
+        assert (index.info().bridges, index.info().pending) == (0, 1)
+    with Loopback(honest) as server, open_index(path, server) as index:
+        assert index.add([], progress=False).failed == ()
+        assert tasks(server) == ["bridge"]
+        assert (index.info().bridges, index.info().pending) == (1, 0)
+
+
+def test_deleting_works_while_the_model_is_away(path: Path, server: Loopback) -> None:
+    third = Document("third", "Henry Edwards met Chrissie White.", "Chrissie White")
+    with open_index(path, server) as index:
+        index.add([AYLWIN, HENRY, third], progress=False)
+    with Loopback(lambda _: status(401, "wrong key")) as broken, open_index(path, broken) as index:
+        report = index.delete("third", progress=False)
+        assert report.deleted == ("third",)
+        assert [failure.id for failure in report.failed] == ["bridge entity Henry Edwards"]
+        assert "third" not in index
+        assert index.info().bridges == 0
+    with open_index(path, server) as index:
+        index.add([], progress=False)
+        assert [hit.document_ids for hit in index.search("Henry", kinds=["bridge"])] == [("aylwin", "henry")]
+
+
+def test_a_wrong_key_ends_the_run_and_keeps_what_was_paid(path: Path) -> None:
+    served = 0
+
+    def serve(request: Request) -> Served:
+        nonlocal served
+        served += 1
+        return honest(request) if served <= 2 else status(401, "Incorrect API key provided")
+
+    documents = [Document(f"d{n}", f"Person{n} lives in Town{n}.", f"Person{n}") for n in range(8)]
+    with Loopback(serve) as server, open_index(path, server, max_parallel=1) as index:
+        with pytest.raises(LLMSetupError, match="Incorrect API key provided"):
+            index.add(documents, progress=False)
+        assert len(index) == 0
+        assert len(server.requests) < 8
+    with Loopback(honest) as server, open_index(path, server) as index:
+        assert len(index.add(documents, progress=False).added) == 8
+        assert tasks(server).count("extract") == 6
+    assert sorted(file.name for file in path.parent.iterdir() if "replies" in file.name) == []
+
+
+@pytest.mark.slow
+def test_many_batches_give_what_one_gives(path: Path) -> None:
+    documents = [Document(f"d{n}", f"Person{n} met Person{n + 1}.", f"Person{n}") for n in range(1_100)]
+    with Index(path, model="offline") as index:
+        index.add(documents, progress=False)
+        with Index(path.with_name("other"), model="offline") as other:
+            other.add(reversed(documents[:30]), progress=False)
+            index.delete([document.id for document in documents[30:]], progress=False)
+            assert all_units(index) == all_units(other)
