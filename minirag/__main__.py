@@ -1,0 +1,5 @@
+"""`python -m minirag`: the command line."""
+
+from minirag.cli import main
+
+main()

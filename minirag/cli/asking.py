@@ -1,0 +1,90 @@
+"""`minirag ask` and `search`: what reads a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from minirag import answering
+from minirag.cli.options import (
+    chosen_options,
+    index_option,
+    json_option,
+    k_option,
+    model_arguments,
+    model_options,
+    note_offline,
+    require_index,
+    strategy_option,
+    strategy_options,
+)
+from minirag.cli.printing import echo_answer, echo_hit, echo_json
+from minirag.cli.program import command
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.records import KINDS, Kind
+
+
+@command(epilog='\b\nExample:\n  minirag ask "Where was the director of Aylwin born?" --index notes.usearch')
+@click.argument("question")
+@index_option
+@strategy_option
+@k_option
+@strategy_options
+@model_options
+@json_option
+def ask(
+    question: str,
+    *,
+    path: Path,
+    strategy: str,
+    k: int,
+    model: str | None,
+    api_base: str | None,
+    as_json: bool,
+    **options: int | None,
+) -> None:
+    """Answer QUESTION from an index, with the passages that say so.
+
+    An index that holds no answer is not an error: the output says so, and the exit code is 0.
+    """
+    chosen = chosen_options(strategy, options)
+    require_index(path)
+    with Index(path, mode="r", **model_arguments(model, api_base)) as opened:
+        answer = answering.ask(question, opened, strategy=strategy, k=k, **chosen)
+    note_offline(model, "answered")
+    if as_json:
+        echo_json(answer.to_dict())
+    else:
+        echo_answer(answer)
+
+
+@command(epilog='\b\nExample:\n  minirag search "lighthouse" -k 5 --kind passage --index notes.usearch')
+@click.argument("query")
+@index_option
+@k_option
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    type=click.Choice(KINDS),
+    help="What to search for; may be given several times [fact and bridge].",
+)
+@json_option
+def search(query: str, *, path: Path, k: int, kinds: tuple[Kind, ...], as_json: bool) -> None:
+    """Find what is most similar to QUERY, without any model.
+
+    Each hit is shown with its cosine similarity and its documents.
+    """
+    require_index(path)
+    with Index(path, mode="r", model=OFFLINE) as opened:
+        hits = opened.search(query, k=k, kinds=kinds or None)
+    if as_json:
+        echo_json({"query": query, "hits": [asdict(hit) for hit in hits]})
+        return
+    for number, hit in enumerate(hits, start=1):
+        echo_hit(number, hit)
+    if not hits:
+        click.echo("Nothing found.")

@@ -1,0 +1,139 @@
+"""`minirag index`, `delete`, `compact`: what changes a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from minirag.cli.options import (
+    index_option,
+    model_arguments,
+    model_options,
+    note_offline,
+    quiet_option,
+    require_index,
+    shows_bars,
+)
+from minirag.cli.printing import count, describe_usage, end_with, one_line
+from minirag.cli.program import Interrupted, command
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.records import AddReport, Failure, Settings
+
+
+@command(epilog="\b\nExample:\n  minirag index docs/ corpus.jsonl --index notes.usearch --model openai/gpt-4o-mini")
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...", type=click.Path(path_type=Path))
+@index_option
+@model_options
+@click.option("--encoder", metavar="NAME", help="A folder with an ONNX encoder, or a LiteLLM embedding model's name.")
+@click.option("--passage-tokens", type=int, metavar="N", help="Window of a passage [the encoder's].")
+@click.option("--bridge-min-documents", type=int, metavar="N", help="A name bridges if N documents share it [2].")
+@click.option("--bridge-max-documents", type=int, metavar="N", help="And if no more than N do [10].")
+@click.option("--bridge-min-length", type=int, metavar="N", help="Shorter names do not bridge, in characters [3].")
+@click.option("--bridge-facts-per-document", type=int, metavar="N", help="What one bridging call sees of each [8].")
+@click.option("--reextract", is_flag=True, help="Derive afresh also what is unchanged, for a better model.")
+@quiet_option
+def index(
+    paths: tuple[Path, ...],
+    *,
+    path: Path,
+    model: str | None,
+    api_base: str | None,
+    encoder: str | None,
+    reextract: bool,
+    quiet: bool,
+    **numbers: int | None,
+) -> None:
+    """Index files and folders, or bring an index up to date.
+
+    Takes .txt, .md, .rst, .json and .jsonl, the latter two as documents {id, title, text, metadata}. Folders are
+    walked; hidden and other files are skipped. A document that is there with the same content costs nothing, with other
+    content it is replaced. How passages and bridges are made is fixed when the file is created.
+    """
+    given = {name: number for name, number in numbers.items() if number is not None}
+    settings = Settings(**given) if given else None
+    skipped: list[Path] = []
+    with Index(path, encoder=encoder, settings=settings, **model_arguments(model, api_base)) as opened:
+        if not quiet:
+            note_offline(model, "indexing")
+        try:
+            report = opened.add(paths, progress=shows_bars(quiet=quiet), reextract=reextract, on_skip=skipped.append)
+        except KeyboardInterrupt as interrupt:
+            raise Interrupted(_what_is_kept(opened)) from interrupt
+        if not quiet:
+            _echo_report(report, skipped, opened)
+    end_with(report.failed)
+
+
+@command(epilog="\b\nExample:\n  minirag delete docs/old.md docs/older.md --index notes.usearch")
+@click.argument("ids", nargs=-1, required=True, metavar="IDS...")
+@index_option
+@model_options
+@quiet_option
+def delete(ids: tuple[str, ...], *, path: Path, model: str | None, api_base: str | None, quiet: bool) -> None:
+    """Delete documents by id, with everything derived from them.
+
+    Names that other documents still share are bridged afresh, by the model.
+    """
+    require_index(path)
+    with Index(path, **model_arguments(model, api_base)) as opened:
+        report = opened.delete(ids, progress=shows_bars(quiet=quiet))
+        if not quiet:
+            click.echo(f"deleted {len(report.deleted):,}, missing {len(report.missing):,}")
+            click.echo(f"{opened.model}: {describe_usage(report.usage)}")
+    end_with([*(Failure(missing, "the index has no such document") for missing in report.missing), *report.failed])
+
+
+@command(epilog="\b\nExample:\n  minirag compact --index notes.usearch")
+@index_option
+@quiet_option
+def compact(*, path: Path, quiet: bool) -> None:
+    """Write the file afresh, without what was deleted or replaced.
+
+    Happens by itself when much has gathered.
+    """
+    require_index(path)
+    with Index(path, model=OFFLINE) as opened:
+        before = opened.info().bytes
+        opened.compact()
+        if not quiet:
+            click.echo(f"{path}: {before / 1e6:,.2f} MB before, {opened.info().bytes / 1e6:,.2f} MB now")
+
+
+def _what_is_kept(opened: Index) -> str:
+    opened.refresh()
+    replies = "" if opened.model == OFFLINE else ", and replies that were paid for are kept beside it"
+    return (
+        f"Interrupted. {one_line(str(opened.path))} holds {count(len(opened), 'document')}{replies}. "
+        "Run the same command again to go on; nothing is done twice."
+    )
+
+
+def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index) -> None:
+    counts = (("added", report.added), ("updated", report.updated), ("unchanged", report.unchanged))
+    click.echo(", ".join([*(f"{name} {len(ids):,}" for name, ids in counts), f"failed {len(report.failed):,}"]))
+    if skipped:
+        click.echo(_describe_skipped(skipped))
+    click.echo(f"{opened.model}: {describe_usage(report.usage)}")
+    info = opened.info()
+    click.echo(
+        f"{one_line(info.path)} holds {count(info.documents, 'document')}, {count(info.facts, 'fact')}, "
+        f"{count(info.bridges, 'bridging fact')}; {info.bytes / 1e6:,.2f} MB"
+    )
+
+
+def _describe_skipped(skipped: Iterable[Path]) -> str:
+    kinds = Counter(_kind_of(path) for path in skipped)
+    told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+    return f"skipped {kinds.total():,} ({told})"
+
+
+def _kind_of(path: Path) -> str:
+    if path.name.startswith("."):
+        return "hidden"
+    if path.is_symlink():
+        return "linked"
+    return one_line(path.suffix.lower()) or "without suffix"

@@ -1,0 +1,51 @@
+"""`minirag info`: what is in a file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import click
+
+from minirag.cli.options import FILE, json_option, require_index
+from minirag.cli.printing import count, describe_usage, echo_failures, echo_json, one_line
+from minirag.cli.program import command
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.records import IndexInfo
+
+
+@command(epilog="\b\nExample:\n  minirag info notes.usearch")
+@click.argument("file", required=False, type=FILE)
+@click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
+@json_option
+def info(*, file: Path | None, path: Path | None, as_json: bool) -> None:
+    """Say what is in an index: counts, encoder, model, settings, size."""
+    chosen = file or path
+    if chosen is None:
+        raise click.UsageError("name the index: minirag info FILE")
+    require_index(chosen)
+    with Index(chosen, mode="r", model=OFFLINE) as opened:
+        found = opened.info()
+    if as_json:
+        echo_json(asdict(found))
+    else:
+        _echo_info(found)
+
+
+def _echo_info(found: IndexInfo) -> None:
+    rows = [
+        ("file", found.path),
+        ("size", f"{found.bytes / 1e6:,.2f} MB, {count(found.commits, 'commit')}, {count(found.segments, 'segment')}"),
+        *((name, f"{getattr(found, name):,}") for name in ("documents", "passages", "facts", "triples")),
+        ("bridging facts", f"{found.bridges:,}, of {count(found.bridge_entities, 'name')}"),
+        ("to be bridged", count(found.pending, "name")),
+        ("encoder", f"{found.encoder}, {found.dimensions:,} dimensions"),
+        ("model", found.model or "none yet"),
+        ("built by", describe_usage(found.usage)),
+        *((field.name.replace("_", " "), getattr(found.settings, field.name)) for field in fields(found.settings)),
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:<{width}}  {'the encoder’s' if value is None else one_line(str(value))}")
+    echo_failures(found.failed)
