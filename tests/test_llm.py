@@ -93,7 +93,7 @@ def test_gives_text_and_sends_what_was_asked() -> None:
 
 
 def test_extra_headers_and_parameters_reach_the_server() -> None:
-    options = {"extra_headers": {"X-Team": "a"}, "extra_body": {"min_p": 0.1}, "top_k": 5}
+    options: dict[str, Any] = {"extra_headers": {"X-Team": "a"}, "extra_body": {"min_p": 0.1}, "top_k": 5}
     _, server, _ = run(["Oslo"], text, **options)
     (request,) = server.requests
     assert request.headers["x-team"] == "a"
