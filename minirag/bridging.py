@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -13,10 +13,12 @@ import xxhash
 from minirag.errors import LLMError, LLMSetupError
 from minirag.extraction import in_batches, run_all
 from minirag.reasoner import Reasoner
-from minirag.reasoner.names import is_bridge_name
+from minirag.reasoner.names import is_bridge_name, normalise_name
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
-from minirag.storage.segment import bridge_id
+from minirag.storage.segment import Segment, StoredDocument, bridge_id, passage_id
+from minirag.storage.snapshot import Snapshot
+from minirag.storage.tables import hash_key
 
 Progress = Callable[[int], None]
 
@@ -55,6 +57,75 @@ def share_entity(mentions: Iterable[Mention], settings: Settings) -> SharedEntit
     most = settings.bridge_facts_per_document
     kept = [fact for _, group in groupby(ordered, lambda fact: fact.document_id) for fact in list(group)[:most]]
     return SharedEntity(name, tuple(kept))
+
+
+def find_shared_entities(
+    snapshot: Snapshot,
+    keys: Set[int],
+    documents: Sequence[StoredDocument],
+    *,
+    gone: Set[str],
+    settings: Settings,
+) -> dict[str, SharedEntity]:
+    """The bridge entities among names with these hashes.
+
+    Args:
+        snapshot: What is on disk.
+        keys: Hashes of normalised names.
+        documents: What comes on top.
+        gone: Ids of documents on disk that are about to go.
+        settings: Give the limits.
+
+    Returns:
+        By normalised name, in a fixed order.
+    """
+    mentions: dict[str, list[Mention]] = {}
+    for document in documents:
+        for name, mention in _mentions(document):
+            mentions.setdefault(name, []).append(mention)
+    for segment in snapshot.segments:
+        for name, mention in _stored_mentions(segment, keys, gone):
+            mentions.setdefault(name, []).append(mention)
+    shared = {name: share_entity(mentions[name], settings) for name in sorted(mentions)}
+    return {name: entity for name, entity in shared.items() if entity is not None and hash_key(name) in keys}
+
+
+def _mentions(document: StoredDocument) -> Iterator[tuple[str, Mention]]:
+    """Every normalised name in a document's facts, with the fact."""
+    for position, passage in enumerate(document.passages):
+        if passage.extraction is None:
+            continue
+        identity = passage_id(document.id, position, passage.text)
+        for number, fact in enumerate(passage.extraction.facts):
+            sourced = SourcedFact(fact.text, identity, document.id, document.title)
+            for entity in fact.entities:
+                if name := normalise_name(entity):
+                    yield name, Mention(entity, (position, number), sourced)
+
+
+def _stored_mentions(segment: Segment, keys: Set[int], gone: Set[str]) -> Iterator[tuple[str, Mention]]:
+    """The same for facts on disk whose names have these hashes, of documents that stay."""
+    alive = segment.alive("facts")
+    rows = {row for key in keys for row in segment.facts_by_entity.find(key).tolist()}
+    for row in sorted(rows):
+        if alive is not None and not alive[row]:
+            continue
+        owner = int(segment.passage_of_fact[row])
+        document = int(segment.document_of_passage[owner])
+        document_id, title, *_ = segment.documents[document]
+        if document_id in gone:
+            continue
+        fact = segment.fact(row)
+        place = (owner - int(segment.document_slices[document]), row - int(segment.fact_slices[owner]))
+        sourced = SourcedFact(fact.text, fact.passage_id, document_id, title)
+        for entity in fact.entities:
+            if (name := normalise_name(entity)) and hash_key(name) in keys:
+                yield name, Mention(entity, place, sourced)
+
+
+def entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
+    """Hashes of all names in the facts of these documents."""
+    return {hash_key(name) for document in documents for name, _ in _mentions(document)}
 
 
 async def bridge_all(

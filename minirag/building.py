@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.bridging import Mention, bridge_all, share_entity
+from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.errors import LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
 from minirag.loading import content_hash
@@ -28,7 +28,6 @@ from minirag.records import (
     Passage,
     Settings,
     SharedEntity,
-    SourcedFact,
     Usage,
 )
 from minirag.splitting import embedded_text, split
@@ -173,12 +172,14 @@ class Builder:
         self, plan: _Plan, pending: set[int], report: _Report, *, journal: Journal | None, last: bool
     ) -> set[int]:
         documents = await self._derive(plan, report, journal)
-        touched = self._entity_keys_of(plan.replaced.values()) | _entity_keys(documents)
+        touched = self._entity_keys_of(plan.replaced.values()) | entity_keys(documents)
         pending = pending | touched
         bridges: list[Bridge] = []
         failed_names: list[list[str]] = []
         if last:
-            shared = self._shared_entities(pending, documents, set(plan.replaced))
+            shared = find_shared_entities(
+                self._snapshot, pending, documents, gone=set(plan.replaced), settings=self._settings
+            )
             with self._progress.stage("bridging", len(shared)) as done:
                 bridges, failures = await self._bridge(shared, journal, done, may_fail=not plan.documents)
             failed_names = [[shared[name].name, str(error)] for name, error in failures.items()]
@@ -262,21 +263,6 @@ class Builder:
 
     # --- bridge entities -------------------------------------------------------------------------------------------
 
-    def _shared_entities(
-        self, keys: set[int], documents: Sequence[StoredDocument], gone: set[str]
-    ) -> dict[str, SharedEntity]:
-        """The bridge entities among names with these hashes, by normalised name, in a fixed order."""
-        mentions: dict[str, list[Mention]] = {}
-        for document in documents:
-            for name, mention in _mentions(document):
-                mentions.setdefault(name, []).append(mention)
-        wanted = sorted(keys)
-        for segment in self._snapshot.segments:
-            for name, mention in _stored_mentions(segment, wanted, gone):
-                mentions.setdefault(name, []).append(mention)
-        shared = {name: share_entity(mentions[name], self._settings) for name in sorted(mentions)}
-        return {name: entity for name, entity in shared.items() if entity is not None and hash_key(name) in keys}
-
     async def _bridge(
         self,
         shared: Mapping[str, SharedEntity],
@@ -295,7 +281,7 @@ class Builder:
 
     def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
         documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]
-        return _entity_keys(documents)
+        return entity_keys(documents)
 
     def _dead(self, rows: Iterable[tuple[int, int]], names: set[int]) -> Mapping[int, Mapping[str, NDArray[np.uint32]]]:
         """Per segment, all rows that are dead once these documents and the bridging facts of these names are."""
@@ -371,41 +357,3 @@ def restore(stored: StoredDocument) -> Document:
     """The document as the user gave it."""
     text = "".join(passage.before + passage.text for passage in stored.passages) + stored.after
     return Document(stored.id, text, stored.title, stored.metadata)
-
-
-def _mentions(document: StoredDocument) -> Iterator[tuple[str, Mention]]:
-    """Every normalised name in a document's facts, with the fact."""
-    for position, passage in enumerate(document.passages):
-        if passage.extraction is None:
-            continue
-        identity = passage_id(document.id, position, passage.text)
-        for number, fact in enumerate(passage.extraction.facts):
-            sourced = SourcedFact(fact.text, identity, document.id, document.title)
-            for entity in fact.entities:
-                if name := normalise_name(entity):
-                    yield name, Mention(entity, (position, number), sourced)
-
-
-def _stored_mentions(segment: Segment, keys: Sequence[int], gone: set[str]) -> Iterator[tuple[str, Mention]]:
-    """The same for facts on disk whose names have these hashes, of documents that stay."""
-    alive = segment.alive("facts")
-    wanted = set(keys)
-    rows = {int(row) for key in keys for row in segment.facts_by_entity.find(key)}
-    for row in sorted(rows):
-        if alive is not None and not alive[row]:
-            continue
-        owner = int(segment.passage_of_fact[row])
-        document = int(segment.document_of_passage[owner])
-        document_id, title, *_ = segment.documents[document]
-        if document_id in gone:
-            continue
-        fact = segment.fact(row)
-        place = (owner - int(segment.document_slices[document]), row - int(segment.fact_slices[owner]))
-        sourced = SourcedFact(fact.text, fact.passage_id, document_id, title)
-        for entity in fact.entities:
-            if (name := normalise_name(entity)) and hash_key(name) in wanted:
-                yield name, Mention(entity, place, sourced)
-
-
-def _entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
-    return {hash_key(name) for document in documents for name, _ in _mentions(document)}
