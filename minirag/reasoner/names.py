@@ -171,7 +171,7 @@ def _trimmed(sentence: str, tokens: list[tuple[int, int, str]], known: Set[str])
     """The span of a run without what only looks like a name; None when nothing is left."""
     at_start = TOKEN.search(sentence, 0, tokens[0][1]) is not None and not sentence[: tokens[0][0]].strip(_SURROUNDING)
     first, last = 0, len(tokens)
-    while first < last and tokens[first][2].lower() in FUNCTION_WORDS and (at_start or last - first == 1):
+    while first < last and _is_no_start(sentence, tokens[first]) and (at_start or last - first == 1):
         first += 1
     if first < last and all(_says_little(token[2].lower()) for token in tokens[first:last]):
         return None
@@ -184,6 +184,12 @@ def _trimmed(sentence: str, tokens: list[tuple[int, int, str]], known: Set[str])
     if tokens[last - 1][2].endswith(("'s", "’s")):
         end -= 2
     return tokens[first][0], end
+
+
+def _is_no_start(sentence: str, token: tuple[int, int, str]) -> bool:
+    """Whether a capitalised word is one that sentences start with: a function word, or a letter that is no initial."""
+    _, end, word = token
+    return word.lower() in FUNCTION_WORDS or (len(word) == 1 and sentence[end : end + 1] != ".")
 
 
 def _is_telling(sentence: str, token: tuple[int, int, str]) -> bool:
