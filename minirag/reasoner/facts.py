@@ -34,12 +34,14 @@ class Sentence:
         text: On one line, without markup.
         names: Names in it, in order.
         about_title: Whether its subject is the title's entity: it starts with that name, a pronoun, or "The film".
+        subject_end: Where that pronoun or "The film" ends; 0 when it starts with neither.
         names_title: Whether it names the title's entity anywhere.
     """
 
     text: str
     names: tuple[str, ...]
     about_title: bool
+    subject_end: int
     names_title: bool
 
 
@@ -57,13 +59,13 @@ def read_sentences(text: str, title: str) -> list[Sentence]:
 def _describe(sentence: str, name: str, telling: Set[str], known: Set[str]) -> Sentence:
     lower = sentence.lower()
     names_title = bool(name) and (name in lower or (bool(telling) and all(word in lower for word in telling)))
-    starts = bool(name) and (
-        lower.startswith(name) or _PRONOUN.match(sentence) is not None or _DEFINITE.match(sentence) is not None
-    )
+    subject = (_PRONOUN.match(sentence) or _DEFINITE.match(sentence)) if name else None
+    starts = bool(name) and (subject is not None or lower.startswith(name))
     if not starts and telling:
         first = TOKEN.match(lower)
         starts = first is not None and first.group().removesuffix("'s") in telling
-    return Sentence(sentence, tuple(find_names(sentence, known=known)), starts, names_title)
+    names = tuple(find_names(sentence, known=known))
+    return Sentence(sentence, names, starts, subject.end() if subject else 0, names_title)
 
 
 def _clean(sentence: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minirag.reasoner.names import TOKEN
-from minirag.reasoner.words import FUNCTION_WORDS, UNCASED, word_set
+from minirag.reasoner.words import FUNCTION_WORDS, UNCASED, UNSPACED_LETTER, word_set
 
 Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "cause", "person", "thing"]
 
@@ -160,7 +160,9 @@ def stem(word: str) -> str:
 
 def terms_of(text: str) -> frozenset[str]:
     """Stems of the content words; of scripts without spaces, pairs of characters."""
-    words = {stem(word) for word in TOKEN.findall(text) if word.lower() not in FUNCTION_WORDS}
-    if not text.isascii() and UNCASED.search(text):
-        words |= {text[place : place + 2] for place in range(len(text) - 1) if UNCASED.match(text, place)}
-    return frozenset(words)
+    # "die" is a German article too.
+    tokens = [word for word in TOKEN.findall(text) if word.lower() not in FUNCTION_WORDS or word == "die"]
+    if text.isascii() or not UNCASED.search(text):
+        return frozenset(stem(word) for word in tokens)
+    pairs = (text[place : place + 2] for place in range(len(text) - 1) if UNSPACED_LETTER.match(text, place))
+    return frozenset([*(stem(word) for word in tokens if not UNSPACED_LETTER.match(word)), *pairs])

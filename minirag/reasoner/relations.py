@@ -12,7 +12,6 @@ from minirag.reasoner.words import UNCASED
 
 Triple = tuple[str, str, str]
 
-_SUBJECT = re.compile(r"(?:He|She|It|They|(?:The|This)\s(?:[a-z]+\s)?[a-z]+)\b")
 _OWNER = re.compile(r"(?:His|Her|Its|Their)\s(?P<what>[a-z]+(?:\s[a-z]+)?)\s(?:is|was|are|were)\s(?:the\s)?")
 _LIFE = re.compile(r"\A[^()]{0,60}?\(([^()]{3,160})\)")
 _BORN = re.compile(r"\bborn\b")
@@ -80,9 +79,8 @@ def _head(sentence: Sentence, name: str, spans: list[tuple[int, int]]) -> tuple[
     text = sentence.text
     if name and text.lower().startswith(name.lower()):
         return name, len(name)
-    subject = _SUBJECT.match(text)
-    if sentence.about_title and subject is not None:
-        return name, subject.end()
+    if sentence.subject_end:
+        return name, sentence.subject_end
     first = spans[0] if spans else None
     if first is not None and first[0] <= 4:
         return (name if sentence.about_title else text[first[0] : first[1]]), first[1]

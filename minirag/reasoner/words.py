@@ -31,6 +31,8 @@ SEMITIC_AND_INDIC = (
 UNSPACED = "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"
 # A character of a script without capitals.
 UNCASED = re.compile(rf"[{HAN}{HIRAGANA}{KATAKANA}{HANGUL}{SEMITIC_AND_INDIC}{UNSPACED}]")
+# A letter of a script that writes words without spaces between them.
+UNSPACED_LETTER = re.compile(rf"[{HAN}{HIRAGANA}{KATAKANA}{UNSPACED}]")
 
 MONTHS = word_set("""
     january february march april may june july august september october november december jan feb mar apr jun
