@@ -171,7 +171,8 @@ async def bridge_all(
         else:
             for entity, facts in zip(shared, replies, strict=True):
                 if journal:
-                    journal.put(_key(entity, reasoner), _to_json(facts))
+                    sources = dict.fromkeys(fact.document_id for fact in entity.facts)
+                    journal.put(_key(entity, reasoner), _to_json(facts), documents=list(sources))
                 bridges.extend(_to_bridges(entity, facts))
         progress(len(names))
 

@@ -33,7 +33,8 @@ from minirag.records import (
 from minirag.splitting import embedded_text, split
 from minirag.storage.journal import Journal
 from minirag.storage.merging import read_document
-from minirag.storage.segment import Segment, SegmentData, StoredDocument, StoredPassage, passage_id
+from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
+from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
 from minirag.storage.vectors import quantise
 from minirag.storage.writing import Change
@@ -120,7 +121,7 @@ class Builder:
                     break
                 batch = following
             if journal:
-                journal.clear()
+                journal.settle([*report.added, *report.updated, *report.unchanged])
         return AddReport(tuple(report.added), tuple(report.updated), tuple(report.unchanged), tuple(report.failed))
 
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
@@ -218,7 +219,7 @@ class Builder:
             if plan.replaced:
                 await self._commit_batch(plan, set(self._snapshot.pending.tolist()), report, journal=journal, last=True)
             if journal:
-                journal.clear()
+                journal.settle([*plan.replaced, *missing])
         return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(report.failed))
 
     # --- deriving --------------------------------------------------------------------------------------------------

@@ -59,7 +59,7 @@ async def extract_all(
             progress(1)
             return error
         if journal:
-            journal.put(key, _to_json(extraction))
+            journal.put(key, _to_json(extraction), documents=[passage.document_id])
         progress(1)
         return extraction
 

@@ -4,33 +4,46 @@ from __future__ import annotations
 
 import json
 import os
-import time
+import threading
+from collections.abc import Collection, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 import xxhash
 
-from minirag.errors import IndexWriteError
+from minirag.storage.replacing import disk_errors, replace_file, sync_folder, write_all
 
 _SYNC_EVERY = 16  # replies
 _SYNC_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    reply: Any
+    documents: tuple[str, ...]
 
 
 class Journal:
     """`<name>.replies` beside the index: one line a reply, each with its own checksum.
 
     A line is with the operating system as soon as `put` returns, so a killed process loses none, and on the disk
-    after 16 replies or a second of them, so a lost machine loses few. A torn last line is ignored.
+    after 16 replies or a second, so a lost machine loses few. A torn line is ignored. The caller holds the writer's
+    lock.
     """
 
     def __init__(self, index_path: Path) -> None:
         """Read what an interrupted run left; nothing is created before the first `put`."""
         self.path = index_path.with_name(index_path.name + ".replies")
-        self._replies = _read(self.path)
+        self._kept = _read(self.path)
+        self._used: set[str] = set()
         self._file: IO[bytes] | None = None
         self._unsynced = 0
-        self._synced_at = time.monotonic()
+        self._timer: threading.Timer | None = None
+        self._lock = threading.RLock()
+        self._refused: OSError | None = None
 
     def __enter__(self) -> Self:
         """Nothing to do."""
@@ -42,63 +55,133 @@ class Journal:
         """Close the file, and keep it."""
         self.close()
 
+    def __len__(self) -> int:
+        """How many replies it keeps."""
+        return len(self._kept)
+
+    @property
+    def unsynced(self) -> int:
+        """How many replies the operating system has, but perhaps not the disk."""
+        return self._unsynced
+
     def get(self, key: str) -> Any:  # noqa: ANN401  a reply is whatever JSON holds
         """The reply kept under a key, or None."""
-        return self._replies.get(key)
+        kept = self._kept.get(key)
+        if kept is None:
+            return None
+        self._used.add(key)
+        return kept.reply
 
-    def put(self, key: str, reply: Any) -> None:  # noqa: ANN401
+    def put(self, key: str, reply: Any, *, documents: Collection[str] = ()) -> None:  # noqa: ANN401
         """Keep a reply.
+
+        Args:
+            key: The same question gives the same key.
+            reply: JSON values.
+            documents: Ids of the documents that the reply tells of: it goes when they do.
 
         Raises:
             IndexWriteError: When the disk refuses.
         """
-        self._replies[key] = reply
-        body = json.dumps([key, reply], ensure_ascii=False, separators=(",", ":")).encode()
-        line = xxhash.xxh3_64_hexdigest(body).encode() + b" " + body + b"\n"
-        try:
+        kept = _Kept(reply, tuple(documents))
+        line = _line(key, kept)
+        with self._lock, self._disk_errors(len(line)):
             if self._file is None:
-                self._file = self.path.open("ab")
-                if self._file.tell():
-                    self._file.write(b"\n")  # ends a torn line
-            self._file.write(line)
-            self._file.flush()
+                self._file = self.path.open("ab", buffering=0)
+                sync_folder(self.path.parent)
+            write_all(self._file, line)
+            self._kept[key] = kept
+            self._used.add(key)
             self._unsynced += 1
-            if self._unsynced >= _SYNC_EVERY or time.monotonic() - self._synced_at > _SYNC_SECONDS:
-                self._sync(self._file)
-        except OSError as error:
-            raise IndexWriteError(
-                self.path,
-                f"could not be written: {error.strerror or error}. What it holds already is kept",
-                needed=len(line),
-            ) from error
+            if self._unsynced >= _SYNC_EVERY:
+                self._sync()
+            elif self._timer is None:
+                self._timer = threading.Timer(_SYNC_SECONDS, self._sync_in_time)
+                self._timer.daemon = True
+                self._timer.start()
 
-    def _sync(self, file: IO[bytes]) -> None:
-        os.fsync(file.fileno())
-        self._unsynced, self._synced_at = 0, time.monotonic()
+    def settle(self, documents: Iterable[str]) -> None:
+        """After the commit that ends a run: forget the replies that it used, and all that tell of these documents.
+
+        What a run that was killed left for other documents stays for the next one.
+
+        Raises:
+            IndexWriteError: When the disk refuses.
+        """
+        self.close()
+        done = set(documents)
+        before = len(self._kept)
+        self._kept = {
+            key: kept for key, kept in self._kept.items() if key not in self._used and done.isdisjoint(kept.documents)
+        }
+        lines = [_line(key, kept) for key, kept in self._kept.items()]
+        with self._disk_errors(sum(map(len, lines))):
+            if not lines:
+                self.path.unlink(missing_ok=True)
+            elif len(lines) < before:
+                replace_file(self.path, lambda file: _write_synced(file, lines))
 
     def close(self) -> None:
-        """Sync and close; the next run reads it again."""
-        if self._file is not None:
-            file, self._file = self._file, None
-            with file:
-                self._sync(file)
+        """Sync and close; the next run reads it again.
 
-    def clear(self) -> None:
-        """Delete it: a commit holds everything."""
-        self.close()
-        self._replies = {}
-        self.path.unlink(missing_ok=True)
+        Raises:
+            IndexWriteError: When the disk refuses.
+        """
+        with self._lock, self._disk_errors(0):
+            if self._file is not None:
+                try:
+                    self._sync()
+                finally:
+                    file, self._file = self._file, None
+                    file.close()
+
+    def _sync(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._refused is not None:
+            refused, self._refused = self._refused, None
+            raise refused
+        if self._file is not None and self._unsynced:
+            os.fsync(self._file.fileno())
+            self._unsynced = 0
+
+    def _sync_in_time(self) -> None:
+        """On the timer's thread, where nobody would hear of an error: the next `put` or `close` raises it."""
+        with self._lock:
+            self._timer = None
+            try:
+                self._sync()
+            except OSError as error:
+                self._refused = error
+
+    def _disk_errors(self, needed: int) -> AbstractContextManager[None]:
+        kept = "The replies that it holds already are kept, and so is the index's last commit"
+        return disk_errors(self.path, kept=kept, needed=lambda: needed)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _line(key: str, kept: _Kept) -> bytes:
+    """Begins with the line break, so that it also ends a torn line before it."""
+    body = json.dumps([key, kept.reply, list(kept.documents)], ensure_ascii=False, separators=(",", ":"))
+    encoded = body.encode("utf-8", "surrogatepass")
+    return b"\n" + xxhash.xxh3_64_hexdigest(encoded).encode() + b" " + encoded
+
+
+def _write_synced(file: IO[bytes], lines: Iterable[bytes]) -> None:
+    for line in lines:
+        write_all(file, line)
+    os.fsync(file.fileno())
+
+
+def _read(path: Path) -> dict[str, _Kept]:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return {}
-    replies = {}
+    found = {}
     for line in content.split(b"\n"):
         digest, _, body = line.partition(b" ")
         if body and digest == xxhash.xxh3_64_hexdigest(body).encode():
-            key, reply = json.loads(body)
-            replies[key] = reply
-    return replies
+            key, reply, documents = json.loads(body.decode("utf-8", "surrogatepass"))
+            found[key] = _Kept(reply, tuple(documents))
+    return found

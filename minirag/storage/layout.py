@@ -6,24 +6,26 @@
     …            appended commits, each: sections, table of contents, trailer
 
 Every commit's table of contents lists all that is live, so a reader needs the last whole one only. A trailer names its
-own offset and the file's random id: bytes inside a document can therefore never pass for one.
+own offset and the file's random id: bytes inside a document can therefore never pass for one. Table and trailer are
+written twice, one copy behind the other, so that no single damage costs a commit. A longer section has, beside its
+own checksum, one for each of its blocks: from a damaged section, `salvaging` reads what lies in whole blocks.
+
+A trailer's layout never changes, so that any minirag can tell a file of a newer format from a damaged one.
 """
 
 from __future__ import annotations
 
 import json
-import mmap
 import struct
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import xxhash
 
-from minirag.errors import IndexCorruptError, IndexVersionError
-
 FORMAT = 1
+OLDEST_FORMAT = 1
+BLOCK = 4_096  # bytes that one block checksum covers
 MAGIC = b"minirag\x00"
 ALIGNMENT = 64
 _TRAILER = struct.Struct("<8sIIQQQ8sQ")  # magic, format, unused, offset, toc offset, toc length, file id, toc checksum
@@ -37,11 +39,16 @@ def checksum(data: bytes | memoryview) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Where a section lies, in bytes from the start of the file."""
+    """Where a section lies, in bytes from the start of the file.
+
+    Attributes:
+        blocks: Where the checksums of its blocks lie, 64 bits each; 0 when it has none, as it fits in one.
+    """
 
     offset: int
     length: int
     checksum: int
+    blocks: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +58,8 @@ class SegmentEntry:
     Attributes:
         sections: By name, see `segment.py`.
         counts: Rows by kind: documents, passages, facts, triples, bridges.
-        dead: Sections that list the rows no longer valid: "documents", "bridges". Absent when there are none.
+        dead: Sections that list the rows no longer valid: "documents", "bridges", and "documents copy", "bridges
+            copy", since a deleted text must not come back by damage. Absent when there are none.
     """
 
     sections: Mapping[str, Section]
@@ -94,7 +102,7 @@ class Contents:
             "header": dict(self.header),
             "pending": astuple(self.pending) if self.pending else None,
         }
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Contents:
@@ -112,86 +120,30 @@ class Contents:
         return cls(value["file_id"], value["commit"], segments, value["header"], pending)
 
 
+class Trailer(NamedTuple):
+    """The fields of a trailer, as they lie there."""
+
+    magic: bytes
+    format: int
+    unused: int
+    offset: int
+    contents_offset: int
+    contents_length: int
+    file_id: bytes
+    contents_checksum: int
+
+
+def unpack_trailer(data: bytes) -> Trailer | None:
+    """Read what `pack_trailer` wrote, or None when the bytes are no trailer."""
+    if len(data) != TRAILER_SIZE or int.from_bytes(data[-8:], "little") != checksum(data[:-8]):
+        return None
+    trailer = Trailer._make(_TRAILER.unpack(data[:-8]))
+    return trailer if trailer.magic == MAGIC else None
+
+
 def pack_trailer(*, offset: int, contents: Section, file_id: str) -> bytes:
     """The last bytes of a commit."""
     body = _TRAILER.pack(
         MAGIC, FORMAT, 0, offset, contents.offset, contents.length, bytes.fromhex(file_id), contents.checksum
     )
     return body + checksum(body).to_bytes(8, "little")
-
-
-@dataclass(frozen=True, slots=True)
-class Commit:
-    """A whole commit as found in a file.
-
-    Attributes:
-        contents: Its table of contents.
-        end: The offset just behind its trailer.
-        torn: How many bytes follow that belong to no whole commit.
-    """
-
-    contents: Contents
-    end: int
-    torn: int
-
-
-def find_commit(path: Path, raw: bytes | mmap.mmap) -> Commit:
-    """The last whole commit of a file.
-
-    Raises:
-        IndexCorruptError: When there is none.
-        IndexVersionError: When a newer minirag wrote it.
-    """
-    data = memoryview(raw)
-    size = len(data)
-    commit = _commit_at(path, data, size - TRAILER_SIZE)
-    if commit is not None:
-        return commit
-    # A crash while appending, or damage: look backwards for the commit before.
-    end = size
-    while (place := raw.rfind(MAGIC, 0, end)) >= 0:
-        commit = _commit_at(path, data, place)
-        if commit is not None:
-            return commit
-        end = place + len(MAGIC) - 1
-    raise IndexCorruptError(path, "trailer", _what_is_it(data))
-
-
-def _what_is_it(data: memoryview) -> str:
-    if len(data) == 0:
-        return "the file is empty. Delete it to start a new index"
-    head = bytes(data[:256])
-    if head.startswith(b"SQLite format 3"):
-        return "this is an SQLite database, not a minirag index"
-    if b"usearch" in head or b"usearch" in bytes(data[-256:]) or _looks_like_usearch(data):
-        return "this is a plain usearch index without minirag's part. Open it with usearch.index.Index.restore(path)"
-    return "no whole commit is in it: this is no minirag index, or one that lost its end. Restore a copy of it"
-
-
-def _looks_like_usearch(data: memoryview) -> bool:
-    if len(data) < 16:
-        return False
-    rows, columns = struct.unpack_from("<II", data)
-    matrix_end = 8 + rows * columns
-    return matrix_end + 7 <= len(data) and bytes(data[matrix_end : matrix_end + 7]) == b"usearch"
-
-
-def _commit_at(path: Path, data: memoryview, place: int) -> Commit | None:
-    if place < 0 or place + TRAILER_SIZE > len(data):
-        return None
-    body = data[place : place + _TRAILER.size]
-    end = place + TRAILER_SIZE
-    if int.from_bytes(data[end - 8 : end], "little") != checksum(body):
-        return None
-    magic, version, _, offset, toc_offset, toc_length, file_id, toc_checksum = _TRAILER.unpack(body)
-    if magic != MAGIC or offset != place or toc_offset + toc_length > place:
-        return None
-    if version > FORMAT:
-        raise IndexVersionError(path, found=version, supported=FORMAT)
-    table = data[toc_offset : toc_offset + toc_length]
-    if checksum(table) != toc_checksum:
-        return None
-    contents = Contents.from_bytes(bytes(table))
-    if contents.file_id != file_id.hex():
-        return None
-    return Commit(contents, end, len(data) - end)

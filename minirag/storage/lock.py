@@ -18,16 +18,19 @@ def writer_lock(path: Path) -> Iterator[None]:
 
     Raises:
         IndexLockedError: At once, when somebody else holds it.
-        IndexWriteError: When the folder cannot be written.
+        IndexWriteError: When the folder is gone or cannot be written.
     """
+    if not path.parent.is_dir():  # the lock would make it anew
+        raise IndexWriteError(path, f"its folder {path.parent} is gone")
     beside = path.with_name(path.name + ".lock")
     lock = FileLock(beside, timeout=0, thread_local=False)
     try:
         lock.acquire()
     except Timeout as error:
         raise IndexLockedError(path, _holder(beside)) from error
-    except OSError as error:
-        raise IndexWriteError(path, f"its folder cannot be written: {error.strerror or error}") from error
+    except (OSError, NotImplementedError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise IndexWriteError(path, f"no lock for writing can be had in {path.parent}: {reason}") from error
     try:
         with suppress(OSError):  # only tells others who holds it; Windows may refuse while it is locked
             beside.write_text(str(os.getpid()), encoding="ascii")

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirag.records import ExtractedFact, Extraction
-from minirag.storage.segment import Segment, SegmentData, StoredDocument, StoredPassage
+from minirag.storage.segment import Segment, StoredDocument, StoredPassage
+from minirag.storage.segment_data import SegmentData
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,7 +66,7 @@ def read_document(segment: Segment, row: int) -> StoredDocument:
 
 
 def _read_passage(segment: Segment, row: int) -> StoredPassage:
-    text, start, before, key, failure = segment.passages[row]
+    text, start, before, key, failure, *_ = segment.passages[row]
     if failure is not None:
         return StoredPassage(text, start, before, key, None, failure)
     first, last = segment.fact_slices[row : row + 2].tolist()

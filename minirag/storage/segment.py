@@ -1,4 +1,4 @@
-"""One segment: the documents of one commit with all that was derived from them.
+"""One segment as it lies in the file: the documents of one commit with all that was derived from them.
 
 Rows lie in order: a document's passages are one slice, a passage's facts and its triples each one slice. Ids are made
 from these places and from content, so they need not be stored.
@@ -6,8 +6,8 @@ from these places and from content, so they need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ import numpy as np
 import xxhash
 
 from minirag.records import Bridge, Extraction, Fact, Passage, Triple
-from minirag.storage.tables import MultiMap, Rows, encode_rows, hash_key, hash_keys, starts_of
-from minirag.storage.vectors import EXACT_LIMIT, Graph, build_graph, quantise, search_exact, stored_matrix
+from minirag.storage.tables import MultiMap, Rows, hash_key
+from minirag.storage.vectors import EXACT_LIMIT, Graph, quantise, search_exact, stored_matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,12 +30,13 @@ DeadRows = Mapping[str, "NDArray[np.uint32]"]
 
 def passage_id(document_id: str, position: int, text: str) -> str:
     """From the document, the place in it and the content: an id never comes to mean another text."""
-    return f"{document_id}#{position}-{xxhash.xxh3_64_hexdigest(text.encode())[:8]}"
+    return f"{document_id}#{position}-{xxhash.xxh3_64_hexdigest(text.encode('utf-8', 'surrogatepass'))[:8]}"
 
 
 def bridge_id(entity: str, text: str, passage_ids: Sequence[str]) -> str:
     """From all that a bridging fact is."""
-    return "bridge-" + xxhash.xxh3_64_hexdigest("\x1f".join([entity, text, *passage_ids]).encode())
+    parts = "\x1f".join([entity, text, *passage_ids]).encode("utf-8", "surrogatepass")
+    return "bridge-" + xxhash.xxh3_64_hexdigest(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,93 +70,6 @@ class StoredDocument:
     content: str
     after: str
     passages: Sequence[StoredPassage]
-
-
-@dataclass(slots=True)
-class SegmentData:
-    """All of a segment before it is written.
-
-    Attributes:
-        documents: In the order of their rows.
-        bridges: In the order of their rows.
-        passage_vectors: `(passages, dim)` int8, likewise for the other three.
-        normalise: How entity names become keys.
-    """
-
-    documents: list[StoredDocument]
-    bridges: list[Bridge]
-    passage_vectors: NDArray[np.int8]
-    fact_vectors: NDArray[np.int8]
-    triple_vectors: NDArray[np.int8]
-    bridge_vectors: NDArray[np.int8]
-    normalise: Callable[[str], str] = field(repr=False)
-
-    @property
-    def passages(self) -> list[StoredPassage]:
-        """Of all documents, in the order of their rows."""
-        return [passage for document in self.documents for passage in document.passages]
-
-    def counts(self) -> dict[str, int]:
-        """Rows by kind."""
-        return {
-            "documents": len(self.documents),
-            "passages": len(self.passage_vectors),
-            "facts": len(self.fact_vectors),
-            "triples": len(self.triple_vectors),
-            "bridges": len(self.bridges),
-        }
-
-    def to_sections(self, *, graph: bool) -> Iterator[tuple[str, bytes]]:
-        """Name and bytes of each section; the first is what lies at the start of a base segment.
-
-        Args:
-            graph: Whether facts and bridging facts become a usearch graph, or a plain matrix.
-        """
-        units = np.concatenate([self.fact_vectors, self.bridge_vectors])
-        yield (GRAPH, build_graph(units)) if graph else ("fact vectors", units.tobytes())
-        yield "passage vectors", self.passage_vectors.tobytes()
-        yield "triple vectors", self.triple_vectors.tobytes()
-        yield from self._document_sections()
-        yield from self._unit_sections()
-
-    def _document_sections(self) -> Iterator[tuple[str, bytes]]:
-        documents, passages = self.documents, self.passages
-        yield from _rows("documents", ([d.id, d.title, dict(d.metadata), d.content, d.after] for d in documents))
-        yield from _rows("passages", ([p.text, p.start, p.before, p.key, p.failure] for p in passages))
-        yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
-        extractions = [p.extraction for p in passages]
-        yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
-        yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
-        rows = np.arange(len(documents), dtype="<u4")
-        yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
-
-    def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
-        extractions = [p.extraction for p in self.passages if p.extraction]
-        facts = [fact for extraction in extractions for fact in extraction.facts]
-        yield from _rows("facts", ([fact.text, list(fact.entities)] for fact in facts))
-        yield from _rows("triples", (list(triple) for extraction in extractions for triple in extraction.triples))
-        yield from _rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
-        named = [(hash_key(key), row) for row, fact in enumerate(facts) for key in self._keys(fact.entities)]
-        pairs = np.array(named, "<u8").reshape(-1, 2)
-        yield from _map("entities", MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4")))
-        rows = np.arange(len(self.bridges), dtype="<u4")
-        bridged = hash_keys(self.normalise(bridge.entity) for bridge in self.bridges)
-        yield from _map("bridge entities", MultiMap.build(bridged, rows))
-
-    def _keys(self, entities: Sequence[str]) -> set[str]:
-        return {key for entity in entities if (key := self.normalise(entity))}
-
-
-def _rows(name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
-    block, offsets = encode_rows(rows)
-    yield name, block
-    yield f"{name} offsets", offsets
-
-
-def _map(name: str, columns: MultiMap) -> Iterator[tuple[str, bytes]]:
-    yield f"{name} keys", columns.keys.tobytes()
-    yield f"{name} starts", columns.starts.tobytes()
-    yield f"{name} rows", columns.rows.tobytes()
 
 
 class Segment:
@@ -206,7 +120,7 @@ class Segment:
 
     @cached_property
     def passages(self) -> Rows:
-        """[text, start, white space before, extraction key, failure or null] by row."""
+        """[text, start, white space before, extraction key, failure or null, facts, triples] by row."""
         return self._table("passages")
 
     @cached_property

@@ -4,18 +4,33 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError
-from minirag.storage.layout import Commit, Contents, Section, SegmentEntry, checksum, find_commit
+from minirag.storage.finding import Commit, find_commit
+from minirag.storage.layout import Contents, Section, SegmentEntry, checksum
 from minirag.storage.segment import Segment
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+class Stamp(NamedTuple):
+    """Tells one state of a file from the next: commits make it longer, compaction makes another file of it."""
+
+    device: int
+    inode: int
+    size: int
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """Of what `stat` says."""
+    return Stamp(status.st_dev, status.st_ino, status.st_size)
 
 
 class Snapshot:
@@ -27,16 +42,16 @@ class Snapshot:
         segments: The base first.
         size: Bytes of the file up to the commit's end.
         torn: Bytes behind it that belong to no whole commit.
-        identity: Device and inode of the file that is mapped.
+        stamp: Of the file when it was opened.
     """
 
-    def __init__(self, path: Path, data: memoryview, commit: Commit, identity: tuple[int, int]) -> None:
+    def __init__(self, path: Path, data: memoryview, commit: Commit, stamp: Stamp) -> None:
         """Use `open_snapshot` instead."""
         self.path = path
         self.contents: Contents = commit.contents
         self.size = commit.end
         self.torn = commit.torn
-        self.identity = identity
+        self.stamp = stamp
         self._data = data
         self._verified: set[Section] = set()
         dimensions = int(self.contents.header["encoder"]["dimensions"])
@@ -66,7 +81,7 @@ class Snapshot:
 
     def adopt(self, older: Snapshot) -> None:
         """Trust the sections that an older snapshot of the same file has verified already."""
-        if older.identity == self.identity and older.contents.file_id == self.contents.file_id:
+        if older.stamp[:2] == self.stamp[:2] and older.contents.file_id == self.contents.file_id:
             self._verified |= older._verified
 
     def count(self, name: str) -> int:
@@ -124,7 +139,7 @@ def _reader(snapshot: Snapshot, entry: SegmentEntry) -> Any:  # noqa: ANN401
 
 
 def open_snapshot(path: Path) -> Snapshot:
-    """Map a file and find its last whole commit. Nothing is written, no lock is taken.
+    """Find the last whole commit of a file, and map what belongs to it. Nothing is written, no lock is taken.
 
     Raises:
         IndexMissingError: When there is no such file.
@@ -132,21 +147,38 @@ def open_snapshot(path: Path) -> Snapshot:
         IndexVersionError: When a newer minirag wrote it.
         IndexFileError: When it cannot be read, or is a folder.
     """
+    with open_regular(path) as file:
+        stamp = stamp_of(os.fstat(file.fileno()))
+        commit = find_commit(path, file)
+        return Snapshot(path, memoryview(_map(file, commit.end)), commit, stamp)
+
+
+def open_regular(path: Path) -> IO[bytes]:
+    """Open a file for reading.
+
+    Raises:
+        IndexMissingError: When there is no such file.
+        IndexFileError: When it cannot be read, or is no regular file.
+    """
     try:
-        with path.open("rb") as file:
-            status = os.fstat(file.fileno())
-            mapped = _map(file, status.st_size)
-    except FileNotFoundError as error:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise IndexFileError(path, "is a folder, not an index file")
+        if not stat.S_ISREG(mode):  # to open a pipe would wait for a writer
+            raise IndexFileError(path, "is a device or a pipe, not an index file")
+        return path.open("rb")
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise IndexMissingError(path, "no such index. Open it with mode='a' to create it") from error
-    except IsADirectoryError as error:
-        raise IndexFileError(path, "is a folder, not an index file") from error
     except OSError as error:
         raise IndexFileError(path, f"cannot be read: {error.strerror or error}") from error
-    return Snapshot(path, memoryview(mapped), find_commit(path, mapped), (status.st_dev, status.st_ino))
 
 
 def _map(file: IO[bytes], size: int) -> bytes | mmap.mmap:
-    """Windows lets nobody replace a mapped file, so there it is read instead."""
-    if size == 0 or os.name == "nt":
-        return file.read()
-    return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    """Up to the commit's end only, which no later write cuts off: a mapping beyond the file's end is a crash.
+
+    Windows lets nobody replace a mapped file, so there it is read instead.
+    """
+    if os.name == "nt":
+        file.seek(0)
+        return file.read(size)
+    return mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,21 +13,32 @@ from typing import Any, Literal
 
 import numpy as np
 
-from minirag.errors import IndexClosedError, IndexMissingError, IndexReadOnlyError
+from minirag.errors import (
+    EncoderMismatchError,
+    IndexClosedError,
+    IndexMissingError,
+    IndexReadOnlyError,
+    IndexWriteError,
+)
+from minirag.storage.compacting import COMPACT_AT, count_to_merge, outgrown, rows_of
 from minirag.storage.lock import writer_lock
 from minirag.storage.merging import empty_data, merge, read_alive
-from minirag.storage.segment import SegmentData
-from minirag.storage.snapshot import Snapshot, open_snapshot
+from minirag.storage.replacing import sibling_of
+from minirag.storage.segment_data import SegmentData
+from minirag.storage.snapshot import Snapshot, Stamp, open_snapshot, stamp_of
 from minirag.storage.writing import Change, append_commit, write_base
 
-_MOST_SEGMENTS = 32
 Mode = Literal["a", "r"]
 
 
 class Store:
     """An open index file.
 
-    Any number of threads may read `snapshot`; writes happen inside `writing()`.
+    Any number of threads may read `snapshot`; writes happen inside `writing()`. A forked child opens the file anew.
+
+    Attributes:
+        path: Absolute, and the file itself where a link was given: a link is one more name, not one more file.
+        mode: "a", or "r", which never writes.
     """
 
     def __init__(self, path: Path, *, mode: Mode, normalise: Callable[[str], str]) -> None:
@@ -36,11 +48,15 @@ class Store:
             IndexMissingError: When there is none.
             IndexFileError: When it cannot be read as an index.
         """
-        self.path = path
+        self.path = _the_file(path)
         self.mode = mode
         self._normalise = normalise
         self._process = os.getpid()
-        self._snapshot: Snapshot | None = self._open()
+        self._moving = threading.Lock()
+        snapshot = open_snapshot(self.path)
+        self._snapshot: Snapshot | None = snapshot
+        self._stamp = snapshot.stamp
+        self._warn_of_torn_tail(snapshot)
 
     @classmethod
     def create(cls, path: Path, *, header: Mapping[str, Any], normalise: Callable[[str], str]) -> Store:
@@ -50,6 +66,7 @@ class Store:
             IndexFileError: When it cannot be read as an index, or not be written.
             IndexMissingError: When its folder does not exist.
         """
+        path = _the_file(path)
         if not path.exists():
             if not path.parent.is_dir():
                 raise IndexMissingError(path, f"the folder {path.parent} does not exist. Create it first")
@@ -71,6 +88,14 @@ class Store:
         snapshot = self._snapshot
         if snapshot is None:
             raise IndexClosedError(self.path, "the index is closed. Open it again")
+        return snapshot if self._process == os.getpid() else self._reopen(snapshot)
+
+    def _reopen(self, inherited: Snapshot) -> Snapshot:
+        """In a forked child: a thread of the parent may have been in the midst of using what the child inherits."""
+        self._moving = threading.Lock()
+        snapshot = open_snapshot(self.path)
+        self._move(inherited, snapshot)
+        self._process = os.getpid()
         return snapshot
 
     def refresh(self) -> bool:
@@ -78,29 +103,46 @@ class Store:
 
         Returns:
             Whether there was a newer one.
+
+        Raises:
+            IndexMissingError: When the file is gone.
+            IndexFileError: When it cannot be read as an index any more.
+            EncoderMismatchError: When it was embedded anew with another encoder: open it again.
         """
         held = self.snapshot
-        try:
-            status = self.path.stat()
-        except FileNotFoundError as error:
-            raise IndexMissingError(self.path, "the file is gone. Restore it, or start a new index") from error
-        if (status.st_dev, status.st_ino) == held.identity and status.st_size == held.size + held.torn:
+        if self._look() == self._stamp:
             return False
-        self._snapshot = self._open()
+        with self._moving:
+            newest = open_snapshot(self.path)
+            if newest.contents == held.contents:  # a write is under way, or was cut short
+                self._stamp = newest.stamp
+                return False
+            newest.adopt(held)
+            self._move(held, newest)
+        if newest.contents.file_id == held.contents.file_id and newest.contents.commit < held.contents.commit:
+            self._warn_of_torn_tail(newest)
         return True
 
-    def _open(self) -> Snapshot:
-        snapshot = open_snapshot(self.path)
-        older = getattr(self, "_snapshot", None)
-        if older is not None:
-            snapshot.adopt(older)
-        elif snapshot.torn:
+    def _move(self, held: Snapshot, newest: Snapshot) -> None:
+        before, now = held.header["encoder"], newest.header["encoder"]
+        if before["fingerprint"] != now["fingerprint"]:
+            raise EncoderMismatchError(self.path, built_with=now["name"], given=before["name"])
+        if self._snapshot is not None:  # closed meanwhile by another thread
+            self._snapshot, self._stamp = newest, newest.stamp
+
+    def _look(self) -> Stamp:
+        try:
+            return stamp_of(self.path.stat())
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise IndexMissingError(self.path, "the file is gone. Restore it, or start a new index") from error
+
+    def _warn_of_torn_tail(self, snapshot: Snapshot) -> None:
+        if snapshot.torn:
             warnings.warn(
-                f"{self.path}: the last {snapshot.torn:,} bytes are no whole commit (a write was cut short, or they "
-                f"are damaged). Opened the commit before them",
+                f"{self.path}: the last {snapshot.torn:,} bytes are no whole commit (a write is under way or was "
+                "cut short, or they are damaged). Opened the commit before them",
                 stacklevel=4,
             )
-        return snapshot
 
     def close(self) -> None:
         """Let go of the file. The mapping ends when the last result that looks into it is gone."""
@@ -115,10 +157,13 @@ class Store:
         Raises:
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
+            IndexMissingError: When the file is gone.
+            EncoderMismatchError: When it was embedded anew with another encoder: open it again.
         """
         if self.mode == "r":
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")
         with writer_lock(self.path):
+            sibling_of(self.path).unlink(missing_ok=True)  # of a process that was killed while it wrote one
             self.refresh()
             yield
 
@@ -130,42 +175,72 @@ class Store:
         Raises:
             IndexWriteError: When the disk refuses; file and snapshot are as they were.
         """
-        snapshot = self.snapshot
-        if self._base_is_outgrown(change):
+        snapshot = self._checked_snapshot()
+        compact_at = float(snapshot.header["settings"].get("compact_at", COMPACT_AT))
+        if outgrown(snapshot, change, compact_at=compact_at):
             self._rewrite(change)
         else:
-            if len(snapshot.segments) > _MOST_SEGMENTS and change.data is not None:
-                change = self._with_appended_merged(change)
-            append_commit(snapshot, change)
-        self._snapshot = self._open()
+            append_commit(snapshot, self._with_merged(change))
+        self._after_commit()
 
     def compact(self) -> None:
-        """Write the file afresh without what is dead; call it inside `writing()`."""
-        snapshot = self.snapshot
-        self._rewrite(Change(snapshot.header, snapshot.pending))
-        self._snapshot = self._open()
+        """Write the file afresh without what is dead; call it inside `writing()`.
 
-    def _base_is_outgrown(self, change: Change) -> bool:
-        """When less than half of what the file will hold is alive in its base."""
-        base, *appended = self.snapshot.segments
-        dead = len(change.dead.get(0, {}).get("documents", ()))
-        alive = base.count("documents") - dead
-        grown = sum(segment.count("documents") for segment in appended)
-        grown += change.data.counts()["documents"] if change.data else 0
-        return alive < grown + dead
+        Raises:
+            IndexWriteError: When the disk refuses; the file is as it was.
+        """
+        snapshot = self._checked_snapshot()
+        self._rewrite(Change(snapshot.header, snapshot.pending))
+        self._after_commit()
+
+    def read_all(self, change: Change | None = None) -> SegmentData:
+        """All that is alive, once a change is made."""
+        change = change or Change(self.snapshot.header, self.snapshot.pending)
+        parts = [self._alive(number, change) for number in range(len(self.snapshot.segments))]
+        return merge([*parts, *([change.data] if change.data else [])])
+
+    def replace_all(self, data: SegmentData, header: Mapping[str, Any]) -> None:
+        """Write the file afresh with other data and another header; call it inside `writing()`.
+
+        The store then stands on the old commit; open the file again.
+
+        Raises:
+            IndexWriteError: When the disk refuses; the file is as it was.
+        """
+        snapshot = self._checked_snapshot()
+        write_base(self.path, data, Change(header, snapshot.pending), commit=snapshot.contents.commit + 1)
+
+    def _checked_snapshot(self) -> Snapshot:
+        """The lock protects among minirags on one machine; this finds out whoever wrote in spite of it."""
+        snapshot = self.snapshot
+        if self._look() != self._stamp:
+            raise IndexWriteError(
+                self.path,
+                "was changed by another process although this one holds its lock (was the .lock file deleted, or is "
+                "this a network file system without locks?). Nothing was written; run it again",
+            )
+        return snapshot
+
+    def _after_commit(self) -> None:
+        held = self.snapshot
+        with self._moving:
+            newest = open_snapshot(self.path)
+            newest.adopt(held)
+            self._move(held, newest)
 
     def _rewrite(self, change: Change) -> None:
-        snapshot = self.snapshot
-        parts = [self._alive(number, change) for number in range(len(snapshot.segments))]
-        data = merge([*parts, *([change.data] if change.data else [])])
-        write_base(self.path, data, change, commit=snapshot.contents.commit + 1)
+        write_base(self.path, self.read_all(change), change, commit=self.snapshot.contents.commit + 1)
 
-    def _with_appended_merged(self, change: Change) -> Change:
-        numbers = range(1, len(self.snapshot.segments))
-        parts = [self._alive(number, change) for number in numbers]
-        data = merge([*parts, *([change.data] if change.data else [])])
-        base_dead = {number: rows for number, rows in change.dead.items() if number == 0}
-        return replace(change, data=data, dead=base_dead, dropped=frozenset(numbers))
+    def _with_merged(self, change: Change) -> Change:
+        """The change with as many appended segments merged into its data as belong together."""
+        if change.data is None:
+            return change
+        count = len(self.snapshot.segments)
+        sizes = [rows_of(segment.entry.counts) for segment in self.snapshot.segments[1:]]
+        merged = range(count - count_to_merge(sizes, rows_of(change.data.counts())), count)
+        parts = [self._alive(number, change) for number in merged]
+        dead = {number: rows for number, rows in change.dead.items() if number not in merged}
+        return replace(change, data=merge([*parts, change.data]), dead=dead, dropped=frozenset(merged))
 
     def _alive(self, number: int, change: Change) -> SegmentData:
         segment = self.snapshot.segments[number]
@@ -173,3 +248,7 @@ class Store:
         if dead:
             segment = segment.with_dead(dead)
         return read_alive(segment, self._normalise)
+
+
+def _the_file(path: Path) -> Path:
+    return path.resolve() if path.is_symlink() else path.absolute()

@@ -14,11 +14,18 @@ if TYPE_CHECKING:
 
 
 def encode_rows(rows: Iterable[Any]) -> tuple[bytes, bytes]:
-    """Each row as UTF-8 JSON, all in one block, and the block's offsets as `(n + 1)` 64-bit integers."""
-    parts = [json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() for row in rows]
+    """Each row as a line of UTF-8 JSON, all in one block, and the lines' offsets as `(n + 1)` 64-bit integers."""
+    parts = [
+        json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        for row in rows
+    ]
     offsets = np.zeros(len(parts) + 1, "<u8")
     np.cumsum([len(part) for part in parts], out=offsets[1:])
     return b"".join(parts), offsets.tobytes()
+
+
+def _encode(row: Any) -> bytes:  # noqa: ANN401  a row is whatever JSON holds
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 class Rows(Sequence[Any]):

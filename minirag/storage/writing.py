@@ -1,57 +1,104 @@
-"""Commits on disk: a new file beside the old one and in its place, or appended bytes that a trailer makes whole."""
+"""Commits on disk: a new file in the old one's place, or appended bytes that a trailer makes whole."""
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from minirag.errors import IndexWriteError
-from minirag.storage.layout import ALIGNMENT, TRAILER_SIZE, Contents, Section, SegmentEntry, checksum, pack_trailer
-from minirag.storage.segment import DeadRows, SegmentData
+import numpy as np
+
+from minirag.storage.layout import ALIGNMENT, BLOCK, Contents, Section, SegmentEntry, checksum, pack_trailer
+from minirag.storage.replacing import disk_errors, replace_file, write_all
+from minirag.storage.segment import DeadRows
+from minirag.storage.segment_data import SegmentData
 from minirag.storage.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+
+_KEPT = "The index on disk is still its last commit"
 
 
 class _Writer:
-    """Writes sections at aligned offsets and remembers where they lie."""
+    """Writes sections at aligned offsets and remembers where they lie.
 
-    def __init__(self, file: IO[bytes], offset: int) -> None:
-        self._file = file
-        self.offset = offset
+    After the disk refused it only counts, so that the error can say how much was needed.
+    """
+
+    def __init__(self, offset: int) -> None:
+        self.file: IO[bytes] | None = None
+        self.start = self.offset = offset
+        self._refused: OSError | None = None
+
+    @property
+    def length(self) -> int:
+        """Bytes so far."""
+        return self.offset - self.start
+
+    def _write(self, data: bytes) -> None:
+        self.offset += len(data)
+        if self._refused is None and self.file is not None:
+            try:
+                write_all(self.file, data)
+            except OSError as error:
+                self._refused = error
 
     def section(self, data: bytes) -> Section:
-        padding = -self.offset % ALIGNMENT
-        self._file.write(bytes(padding))
-        self.offset += padding
-        self._file.write(data)
-        section = Section(self.offset, len(data), checksum(data))
-        self.offset += len(data)
-        return section
+        self._write(bytes(-self.offset % ALIGNMENT))
+        offset = self.offset
+        self._write(data)
+        blocks = 0
+        if len(data) > BLOCK:
+            self._write(bytes(-self.offset % ALIGNMENT))
+            blocks = self.offset
+            self._write(block_checksums(data).tobytes())
+        return Section(offset, len(data), checksum(data), blocks)
 
     def segment(self, data: SegmentData, *, graph: bool) -> SegmentEntry:
         sections = {name: self.section(content) for name, content in data.to_sections(graph=graph)}
         return SegmentEntry(sections, data.counts())
 
+    def bury(self, entry: SegmentEntry, dead: DeadRows) -> SegmentEntry:
+        """The entry with these dead rows."""
+        contents = {name: rows.astype("<u4").tobytes() for name, rows in dead.items() if len(rows)}
+        copies = {f"{name} copy": content for name, content in contents.items()}
+        sections = {name: self.section(content) for name, content in (contents | copies).items()}
+        return replace(entry, dead={**entry.dead, **sections}) if sections else entry
+
     def pending(self, change: Change) -> Section | None:
         return self.section(change.pending.astype("<u8").tobytes()) if len(change.pending) else None
 
     def finish(self, contents: Contents) -> None:
-        """Table of contents and trailer. The trailer goes to the disk only after all that it vouches for."""
-        table = self.section(contents.to_bytes())
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.write(pack_trailer(offset=self.offset, contents=table, file_id=contents.file_id))
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self.offset += TRAILER_SIZE
+        """Table of contents and trailer, twice. A trailer goes to the disk only after all that it vouches for."""
+        table = contents.to_bytes()
+        place = self.section(table)
+        self._sync()
+        self._write(pack_trailer(offset=self.offset, contents=place, file_id=contents.file_id))
+        place = self.section(table)
+        self._write(pack_trailer(offset=self.offset, contents=place, file_id=contents.file_id))
+        self._sync()
+
+    def _sync(self) -> None:
+        if self._refused is None and self.file is not None:
+            try:
+                os.fsync(self.file.fileno())
+            except OSError as error:
+                self._refused = error
+
+    def check(self) -> None:
+        """Raise what the disk said."""
+        if self._refused is not None:
+            raise self._refused
+
+
+def block_checksums(data: bytes | memoryview) -> NDArray[np.uint64]:
+    """The checksum of each block of a section, `(n,)`."""
+    view = memoryview(data)
+    return np.array([checksum(view[start : start + BLOCK]) for start in range(0, len(view), BLOCK)], "<u8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +133,16 @@ def write_base(path: Path, data: SegmentData, change: Change, *, commit: int = 1
     Raises:
         IndexWriteError: When the disk refuses; `path` is then as it was.
     """
+    writer = _Writer(0)
 
     def write(file: IO[bytes]) -> None:
-        writer = _Writer(file, 0)
+        writer.file = file
         entry = writer.segment(data, graph=True)
         writer.finish(Contents(os.urandom(8).hex(), commit, (entry,), change.header, writer.pending(change)))
+        writer.check()
 
-    replace_file(path, write)
+    with disk_errors(path, kept=_KEPT, needed=lambda: writer.length):
+        replace_file(path, write)
 
 
 def append_commit(snapshot: Snapshot, change: Change) -> None:
@@ -101,77 +151,25 @@ def append_commit(snapshot: Snapshot, change: Change) -> None:
     Raises:
         IndexWriteError: When the disk refuses; what was appended is cut off again.
     """
-    path, old = snapshot.path, snapshot.contents
-    with _disk_errors(path), path.open("r+b") as file:
-        end = file.seek(0, os.SEEK_END)
-        writer = _Writer(file, end)
+    old = snapshot.contents
+    writer = _Writer(snapshot.stamp.size)
+    with (
+        disk_errors(snapshot.path, kept=_KEPT, needed=lambda: writer.length),
+        snapshot.path.open("r+b", buffering=0) as file,
+    ):
+        file.seek(writer.start)
+        writer.file = file
         try:
             entries = [
-                _bury(entry, writer, change.dead.get(number, {}))
+                writer.bury(entry, change.dead.get(number, {}))
                 for number, entry in enumerate(old.segments)
                 if number not in change.dropped
             ]
             if change.data is not None:
                 entries.append(writer.segment(change.data, graph=False))
             writer.finish(Contents(old.file_id, old.commit + 1, tuple(entries), change.header, writer.pending(change)))
+            writer.check()
         except OSError:
             with suppress(OSError):
-                file.truncate(end)
+                file.truncate(writer.start)
             raise
-
-
-def _bury(entry: SegmentEntry, writer: _Writer, dead: DeadRows) -> SegmentEntry:
-    sections = {name: writer.section(rows.astype("<u4").tobytes()) for name, rows in dead.items() if len(rows)}
-    return replace(entry, dead={**entry.dead, **sections}) if sections else entry
-
-
-def replace_file(path: Path, write: Callable[[IO[bytes]], None]) -> None:
-    """Have a sibling of `path` written, sync it and the folder, and put it in its place.
-
-    Raises:
-        IndexWriteError: When the disk refuses; `path` is then as it was, and the sibling is gone.
-    """
-    with _disk_errors(path):
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f"{path.name}.", suffix=".new")
-        sibling = Path(name)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                write(file)
-            _copy_mode(path, sibling)
-            sibling.replace(path)
-        except BaseException:
-            with suppress(OSError):
-                sibling.unlink()
-            raise
-        _sync_folder(path.parent)
-
-
-def _copy_mode(path: Path, sibling: Path) -> None:
-    """A temporary file is private; the index gets the mode it had, or the one that the user's umask gives."""
-    try:
-        mode = path.stat().st_mode & 0o777
-    except FileNotFoundError:
-        umask = os.umask(0)
-        os.umask(umask)
-        mode = 0o666 & ~umask
-    sibling.chmod(mode)
-
-
-def _sync_folder(folder: Path) -> None:
-    with suppress(OSError):  # Windows opens no folders; there the rename itself is what can be had
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-@contextmanager
-def _disk_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise IndexWriteError(
-            path, f"could not be written: {reason}. The index on disk is still its last commit"
-        ) from error

@@ -1,0 +1,111 @@
+"""What a segment holds on its way to disk, and the sections that it becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.records import Bridge
+from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage
+from minirag.storage.tables import MultiMap, encode_rows, hash_key, hash_keys, starts_of
+from minirag.storage.vectors import build_graph
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class SegmentData:
+    """All of a segment before it is written.
+
+    Attributes:
+        documents: In the order of their rows.
+        bridges: In the order of their rows.
+        passage_vectors: `(passages, dim)` int8, likewise for the other three.
+        normalise: How entity names become keys.
+    """
+
+    documents: list[StoredDocument]
+    bridges: list[Bridge]
+    passage_vectors: NDArray[np.int8]
+    fact_vectors: NDArray[np.int8]
+    triple_vectors: NDArray[np.int8]
+    bridge_vectors: NDArray[np.int8]
+    normalise: Callable[[str], str] = field(repr=False)
+
+    @property
+    def passages(self) -> list[StoredPassage]:
+        """Of all documents, in the order of their rows."""
+        return [passage for document in self.documents for passage in document.passages]
+
+    def counts(self) -> dict[str, int]:
+        """Rows by kind."""
+        return {
+            "documents": len(self.documents),
+            "passages": len(self.passage_vectors),
+            "facts": len(self.fact_vectors),
+            "triples": len(self.triple_vectors),
+            "bridges": len(self.bridges),
+        }
+
+    def to_sections(self, *, graph: bool) -> Iterator[tuple[str, bytes]]:
+        """Name and bytes of each section; the first is what lies at the start of a base segment.
+
+        Args:
+            graph: Whether facts and bridging facts become a usearch graph, or a plain matrix.
+        """
+        units = np.concatenate([self.fact_vectors, self.bridge_vectors])
+        yield (GRAPH, build_graph(units)) if graph else ("fact vectors", units.tobytes())
+        yield "passage vectors", self.passage_vectors.tobytes()
+        yield "triple vectors", self.triple_vectors.tobytes()
+        yield from self._document_sections()
+        yield from self._unit_sections()
+
+    def _document_sections(self) -> Iterator[tuple[str, bytes]]:
+        documents, passages = self.documents, self.passages
+        yield from _rows("documents", ([d.id, d.title, dict(d.metadata), d.content, d.after] for d in documents))
+        yield from _rows("passages", (_passage_row(p) for p in passages))
+        yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
+        extractions = [p.extraction for p in passages]
+        yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
+        yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
+        rows = np.arange(len(documents), dtype="<u4")
+        yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
+
+    def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
+        extractions = [p.extraction for p in self.passages if p.extraction]
+        facts = [fact for extraction in extractions for fact in extraction.facts]
+        yield from _rows("facts", ([fact.text, list(fact.entities)] for fact in facts))
+        yield from _rows("triples", (list(triple) for extraction in extractions for triple in extraction.triples))
+        yield from _rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
+        named = [(hash_key(key), row) for row, fact in enumerate(facts) for key in self._keys(fact.entities)]
+        pairs = np.array(named, "<u8").reshape(-1, 2)
+        yield from _map("entities", MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4")))
+        rows = np.arange(len(self.bridges), dtype="<u4")
+        bridged = hash_keys(self.normalise(bridge.entity) for bridge in self.bridges)
+        yield from _map("bridge entities", MultiMap.build(bridged, rows))
+
+    def _keys(self, entities: Sequence[str]) -> set[str]:
+        return {key for entity in entities if (key := self.normalise(entity))}
+
+
+def _passage_row(passage: StoredPassage) -> list[Any]:
+    """The numbers of facts and triples say what the slices say: these can then be restored from the rows."""
+    found = passage.extraction
+    counts = [len(found.facts), len(found.triples)] if found else [0, 0]
+    return [passage.text, passage.start, passage.before, passage.key, passage.failure, *counts]
+
+
+def _rows(name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
+    block, offsets = encode_rows(rows)
+    yield name, block
+    yield f"{name} offsets", offsets
+
+
+def _map(name: str, columns: MultiMap) -> Iterator[tuple[str, bytes]]:
+    yield f"{name} keys", columns.keys.tobytes()
+    yield f"{name} starts", columns.starts.tobytes()
+    yield f"{name} rows", columns.rows.tobytes()
