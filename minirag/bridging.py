@@ -153,7 +153,7 @@ async def bridge_all(
     failed: dict[str, LLMError] = {}
     open_names: list[str] = []
     for name, entity in entities.items():
-        kept = journal.get(_key(entity, reasoner)) if journal else None
+        kept = journal.get(_key(entity, reasoner)) if journal is not None else None
         if kept is None:
             open_names.append(name)
         else:
@@ -170,7 +170,7 @@ async def bridge_all(
             failed.update(dict.fromkeys(names, error))
         else:
             for entity, facts in zip(shared, replies, strict=True):
-                if journal:
+                if journal is not None:
                     sources = dict.fromkeys(fact.document_id for fact in entity.facts)
                     journal.put(_key(entity, reasoner), _to_json(facts), documents=list(sources))
                 bridges.extend(_to_bridges(entity, facts))

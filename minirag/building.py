@@ -120,9 +120,21 @@ class Builder:
                 if not following:
                     break
                 batch = following
-            if journal:
+            if journal is not None:
                 journal.settle([*report.added, *report.updated, *report.unchanged])
         return AddReport(tuple(report.added), tuple(report.updated), tuple(report.unchanged), tuple(report.failed))
+
+    async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[str, SharedEntity]]:
+        """What `add` would extract from, and the entities that it would bridge; nothing is written.
+
+        Returns:
+            Documents that are new or changed, as the reasoner reads them, and the bridge entities that they touch.
+        """
+        plan = self._plan(list(items), _Report(), reextract=False)
+        documents = await self._derive(plan, _Report(), None)
+        keys = entity_keys(documents) | set(self._snapshot.pending.tolist())
+        gone = set(plan.replaced)
+        return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
 
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
         return _NoJournal() if self._reasoner.model == "offline" else Journal(self._store.path)
@@ -218,7 +230,7 @@ class Builder:
             report = _Report()
             if plan.replaced:
                 await self._commit_batch(plan, set(self._snapshot.pending.tolist()), report, journal=journal, last=True)
-            if journal:
+            if journal is not None:
                 journal.settle([*plan.replaced, *missing])
         return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(report.failed))
 

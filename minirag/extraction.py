@@ -47,7 +47,7 @@ async def extract_all(
 
     async def extract_one(passage: Passage, title: str) -> Extraction | LLMError:
         key = extraction_key(passage, title=title, reasoner=reasoner)
-        kept = journal.get(key) if journal else None
+        kept = journal.get(key) if journal is not None else None
         if kept is not None:
             progress(1)
             return _from_json(kept)
@@ -58,7 +58,7 @@ async def extract_all(
         except LLMError as error:
             progress(1)
             return error
-        if journal:
+        if journal is not None:
             journal.put(key, _to_json(extraction), documents=[passage.document_id])
         progress(1)
         return extraction

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Coroutine, Iterable
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from minirag import loop
 from minirag.building import Builder
 from minirag.errors import EncoderMismatchError, IndexReadOnlyError
+from minirag.estimating import estimate_llm, estimate_offline
 from minirag.loading import Source, load
-from minirag.models import Models
+from minirag.models import OFFLINE, Models
 from minirag.progress import Listener, Progress
 from minirag.reasoner.names import normalise_name
+from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import (
     KINDS,
     AddReport,
     DeleteReport,
+    Estimate,
     Failure,
     Hit,
     IndexInfo,
@@ -31,6 +35,7 @@ from minirag.records import (
     Usage,
 )
 from minirag.retrieving import FLAT, find_passage, nearest
+from minirag.splitting import count_tokens
 from minirag.storage.store import Mode, Store
 
 if TYPE_CHECKING:
@@ -303,6 +308,33 @@ class Index:
         with self._store.writing():
             self._store.compact()
 
+    def estimate(
+        self, documents: Source | Iterable[Source], *, model: str | None = None, progress: bool | Listener = True
+    ) -> Estimate:
+        """What `add` would take, before a cent is spent.
+
+        Documents are split, read by rules, and their bridge entities counted; nothing is called or written.
+
+        Args:
+            documents: As for `add`.
+            model: Another model than the index's.
+            progress: As for `add`.
+        """
+        return loop.run(self._estimate(documents, model, progress))
+
+    async def _estimate(
+        self, documents: Source | Iterable[Source], model: str | None, progress: bool | Listener
+    ) -> Estimate:
+        builder = self._builder(OfflineReasoner(), Ledger(), progress)
+        items = await asyncio.to_thread(lambda: list(load(documents)))
+        stored, shared = await builder.rehearse(items)
+        if (model or self.model) == OFFLINE:
+            return estimate_offline(stored, shared)
+        reasoner = self.reasoner(model, Ledger())
+        count = partial(count_tokens, self.encoder.tokenizer)
+        price = self._models.price(model)
+        return estimate_llm(stored, shared, count=count, price=price, entities_per_call=reasoner.entities_per_call)
+
     async def _add(
         self,
         documents: Source | Iterable[Source],
@@ -321,17 +353,20 @@ class Index:
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")
         started = time.perf_counter()
         ledger = Ledger()
-        builder = Builder(
+        builder = self._builder(self.reasoner(None, ledger), ledger, progress)
+        async with self._turn:
+            report = await work(builder)
+        return replace(report, usage=ledger.total(seconds=time.perf_counter() - started))
+
+    def _builder(self, reasoner: Reasoner, ledger: Ledger, progress: bool | Listener) -> Builder:
+        return Builder(
             self._store,
             encoder=self.encoder,
-            reasoner=self.reasoner(None, ledger),
+            reasoner=reasoner,
             ledger=ledger,
             settings=self.settings,
             progress=Progress(progress),
         )
-        async with self._turn:
-            report = await work(builder)
-        return replace(report, usage=ledger.total(seconds=time.perf_counter() - started))
 
     def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
         """Who thinks: by rules for "offline", else the LLM of that name.

@@ -12,7 +12,7 @@ from minirag.records import Ledger
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from minirag.llm import LLM
+    from minirag.llm import LLM, Price
     from minirag.reasoner import Reasoner
 
 OFFLINE = "offline"
@@ -53,6 +53,10 @@ class Models:
         from minirag.reasoner.by_llm import LLMReasoner
 
         return LLMReasoner(self._client(name), ledger)
+
+    def price(self, model: str | None) -> Price | None:
+        """What a model's tokens cost; None where unknown."""
+        return self._client(model or self.default).price
 
     def _client(self, name: str) -> LLM:
         if name not in self._clients:

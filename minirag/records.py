@@ -374,11 +374,30 @@ class IndexInfo:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What `Index.add` would cost; tokens and cost are None where nothing is known of the model."""
+    """What `Index.add` would take, from a rehearsal by rules: expect it to be off by some tens of percent.
 
+    Attributes:
+        documents: How many are new or changed.
+        passages: How many passages they have: one call each.
+        bridge_entities: How many names would be bridged, several per call.
+        calls: In all.
+        prompt_tokens: Tokens sent, by the encoder's tokenizer.
+        completion_tokens: Tokens received, likewise.
+        cost: Dollars; 0.0 offline, None where the model's price is unknown.
+    """
+
+    documents: int
+    passages: int
+    bridge_entities: int
     calls: int
-    tokens: int
+    prompt_tokens: int
+    completion_tokens: int
     cost: float | None
+
+    @property
+    def tokens(self) -> int:
+        """Sent and received."""
+        return self.prompt_tokens + self.completion_tokens
 
 
 @dataclass(frozen=True, slots=True)

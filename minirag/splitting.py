@@ -38,7 +38,7 @@ def split(document: Document, *, encoder: Encoder, max_tokens: int | None = None
     """
     window = min(encoder.max_tokens, max_tokens or encoder.max_tokens) - _SPECIAL_TOKENS
     tokenizer = encoder.tokenizer
-    title_tokens = _count(tokenizer, f"{document.title}. ") if document.title else 0
+    title_tokens = count_tokens(tokenizer, f"{document.title}. ") if document.title else 0
     capacity = max(8, window - min(title_tokens, window // _TITLE_SHARE))
     return [
         Passage(passage_id(document.id, position, text), document.id, text, start, start + len(text))
@@ -48,7 +48,7 @@ def split(document: Document, *, encoder: Encoder, max_tokens: int | None = None
 
 def _pieces(text: str, tokenizer: Tokenizer, capacity: int) -> Iterator[tuple[int, str]]:
     for start, block in _blocks(text):
-        if len(block) <= capacity or (len(block) <= capacity * 16 and _count(tokenizer, block) <= capacity):
+        if len(block) <= capacity or (len(block) <= capacity * 16 and count_tokens(tokenizer, block) <= capacity):
             yield start, block
             continue
         from semantic_text_splitter import TextSplitter
@@ -80,5 +80,6 @@ def _best_cut(text: str, low: int, high: int) -> int:
     return high
 
 
-def _count(tokenizer: Tokenizer, text: str) -> int:
+def count_tokens(tokenizer: Tokenizer, text: str) -> int:
+    """How many tokens a text has, without the special ones."""
     return len(tokenizer.encode(text, add_special_tokens=False).ids)

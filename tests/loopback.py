@@ -306,8 +306,11 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             loopback.closed(self.request)
 
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            request = Request(self.path, body, {k.lower(): v for k, v in self.headers.items()})
+            length = int(self.headers["Content-Length"])
+            content = self.rfile.read(length)
+            if len(content) < length:
+                raise ConnectionResetError("the client was cancelled while it sent")
+            request = Request(self.path, json.loads(content), {k.lower(): v for k, v in self.headers.items()})
             loopback.count(1)
             try:
                 served = loopback.serve(request)
