@@ -20,13 +20,15 @@ class Statement:
     Attributes:
         item: Position of the context item that it stands in.
         text: Cleaned, on one line.
-        about: The normalised name of what its document is about; may be blank.
+        title: The name of what its document is about; may be blank.
+        about: That name, normalised.
         names: Normalised names in it.
         terms: Its content words and those of its title, as `terms_of` gives them.
     """
 
     item: int
     text: str
+    title: str
     about: str
     names: frozenset[str]
     terms: frozenset[str]
@@ -46,6 +48,7 @@ def read_context(items: Sequence[ContextItem]) -> list[Statement]:
         Statement(
             place,
             sentence.text,
+            title_entity(item.title),
             normalise_name(title_entity(item.title)),
             frozenset(normalise_name(name) for name in sentence.names),
             terms_of(f"{item.title} {sentence.text}") | life_terms(sentence.text),

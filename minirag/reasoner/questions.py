@@ -93,6 +93,12 @@ _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
 _STEP = re.compile(
     r"\b(?:" + "|".join(f"(?P<s{place}>{pattern})" for place, (pattern, _) in enumerate(_STEPS)) + r")\b"
 )
+# What follows "which", up to a verb or a preposition.
+_TYPE = re.compile(
+    r"\b(?:which|what|this)\s(?P<type>(?!(?:is|was|are|were|did|do|does|has|had)\b)(?:[\w'’-]+\s){0,6}?[\w'’-]+)(?=\s(?:is|was|are|were|"
+    r"did|do|does|has|had|have|can|could|will|that|who|which|whose|of|in|on|for|from|by|with|at|to|born|stars?|based)\b|\W*\Z)",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +109,20 @@ class Question:
         text: As asked.
         kind: What kind of answer it wants.
         terms: What a text that answers it should speak of; see `terms_of`.
+        types: What the answer is, where it says so: of "which American driver" the stems of "American" and "driver".
     """
 
     text: str
     kind: Kind
     terms: frozenset[str]
+    types: frozenset[str]
 
 
 def read_question(text: str) -> Question:
     """Take a question apart; one in a language that the rules do not know asks for a "thing"."""
-    return Question(text, _kind(text), terms_of(text) - _ASKING)
+    asked = _TYPE.search(text[:1000])
+    types = terms_of(asked["type"]) if asked else frozenset()
+    return Question(text, _kind(text), terms_of(text) - _ASKING, types - _ASKING)
 
 
 def _kind(text: str) -> Kind:

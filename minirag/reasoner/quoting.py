@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
 from minirag.reasoner.names import normalise_name
-from minirag.reasoner.questions import Question, focus_of, read_question, steps_of
+from minirag.reasoner.questions import Question, focus_of, read_question, steps_of, terms_of
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
@@ -19,6 +20,7 @@ _LEAST_COVERAGE = 0.3
 _HOPS = 3
 _WIDTH = 8
 _NEAR = 60
+_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s(?:an?|the|one of)\s(?P<what>[^.;]{3,120})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +166,21 @@ def _path(
     last, passed = statements[-1], excluded | {statement.about for statement in statements[:-1]}
     if question.kind != "person":
         passed.add(last.about)
-    said = frozenset().union(*(statement.terms for statement in statements[:-1]))
-    found = find_answer(question.kind, last.text, (question.terms - said) or question.terms, passed)
+    found = find_answer(question.kind, last.text, question.terms, passed)
     near = 0.0 if found is None else 0.15 if found.distance < _NEAR else 0.05
     score = _covered(terms, weights) + near - 0.06 * (len(statements) - 1)
-    return _Path(statements, terms, score, found.text if found else "")
+    answer = found.text if found else ""
+    if last.title and last.about not in excluded and _is_described(question, statements):
+        answer = last.title
+    return _Path(statements, terms, score, answer)
+
+
+def _is_described(question: Question, statements: tuple[Statement, ...]) -> bool:
+    """Whether the question describes the subject of the last statement without naming it, and so asks for it."""
+    if question.kind not in ("thing", "person", "place"):
+        return False
+    defined = _DEFINITION.search(statements[-1].text)
+    return bool(question.types) and defined is not None and question.types <= terms_of(defined["what"])
 
 
 def _weights(question: Question, statements: Sequence[Statement]) -> dict[str, float]:
