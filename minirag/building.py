@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
+from minirag.embedding import embed, texts_of
 from minirag.errors import LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
 from minirag.loading import content_hash
 from minirag.progress import Progress
 from minirag.reasoner import Reasoner
-from minirag.reasoner.names import normalise_name
 from minirag.records import (
     AddReport,
     Bridge,
@@ -30,13 +30,12 @@ from minirag.records import (
     SharedEntity,
     Usage,
 )
-from minirag.splitting import embedded_text, split
+from minirag.splitting import split
 from minirag.storage.journal import Journal
 from minirag.storage.merging import read_document
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
-from minirag.storage.vectors import quantise
 from minirag.storage.writing import Change
 
 if TYPE_CHECKING:
@@ -259,20 +258,9 @@ class Builder:
         return [p for document in documents for p in split(document, encoder=self._encoder, max_tokens=size)]
 
     async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
-        passages = [(p, d.title) for d in documents for p in d.passages]
-        extractions = [p.extraction for p, _ in passages if p.extraction is not None]
-        groups = [
-            [embedded_text(p.text, title=title) for p, title in passages],
-            [fact.text for e in extractions for fact in e.facts],
-            [" ".join(triple) for e in extractions for triple in e.triples],
-            [bridge.text for bridge in bridges],
-        ]
-        texts = [text for group in groups for text in group]
-        with self._progress.stage("encoding", len(texts)) as done:
-            vectors = await asyncio.to_thread(lambda: quantise(self._encoder.encode(texts, progress=done)))
-        ends = np.cumsum([len(group) for group in groups])[:-1]
-        of_passages, of_facts, of_triples, of_bridges = np.split(vectors, ends)
-        return SegmentData(list(documents), bridges, of_passages, of_facts, of_triples, of_bridges, normalise_name)
+        total = sum(map(len, texts_of(documents, bridges)))
+        with self._progress.stage("encoding", total) as done:
+            return await asyncio.to_thread(embed, documents, bridges, encoder=self._encoder, progress=done)
 
     # --- bridge entities -------------------------------------------------------------------------------------------
 

@@ -129,7 +129,8 @@ class EncoderMismatchError(IndexFileError):
         self.built_with, self.given = built_with, given
         super().__init__(
             path,
-            f"was built with encoder {built_with}, but {given} was given. Open it with the first, or build a new index",
+            f"was built with encoder {built_with}, but {given} was given. Open it with the first, or change it with "
+            "Index(path).reembed(encoder)",
         )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from minirag import loop
 from minirag.building import Builder
+from minirag.embedding import embed, texts_of
 from minirag.errors import EncoderMismatchError, IndexReadOnlyError
 from minirag.estimating import estimate_llm, estimate_offline
 from minirag.loading import Source, load
@@ -37,6 +38,7 @@ from minirag.records import (
 from minirag.retrieving import FLAT, find_passage, nearest
 from minirag.splitting import count_tokens
 from minirag.storage.store import Mode, Store
+from minirag.storage.verifying import VerifyReport, verify
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -106,12 +108,7 @@ class Index:
 
         opened = open_encoder(encoder)
         header = {
-            "encoder": {
-                "name": opened.name,
-                "fingerprint": opened.fingerprint,
-                "dimensions": opened.dimensions,
-                "source": str(encoder) if isinstance(encoder, str | Path) else None,
-            },
+            "encoder": _describe(opened, encoder),
             "settings": asdict(settings or Settings()),
             "model": "",
             "usage": asdict(Usage()),
@@ -308,6 +305,57 @@ class Index:
         with self._store.writing():
             self._store.compact()
 
+    def reembed(self, encoder: str | Path | Encoder | None, *, progress: bool | Listener = True) -> None:
+        """Change the encoder: compute all vectors afresh from the stored texts, without any LLM call, atomically.
+
+        Passages stay as they were split; what lies beyond the new encoder's window of one is not seen. Other open
+        `Index` objects of the file stay on the commit that they hold until they are opened again. Let no other thread
+        search through this one meanwhile.
+
+        Args:
+            encoder: As for `Index`.
+            progress: As for `add`.
+
+        Raises:
+            EncoderError: If the encoder cannot be loaded or run; the file is then as it was.
+            IndexReadOnlyError: When opened with mode="r".
+            IndexLockedError: When somebody else is writing.
+            IndexWriteError: When the disk refuses.
+        """
+        loop.run(self._reembed(encoder, Progress(progress)))
+
+    async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress) -> None:
+        from minirag.encoder import open_encoder
+
+        opened = open_encoder(encoder)
+        async with self._turn:
+            with self._store.writing():
+                held = self._store.read_all()
+                with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
+                    data = await asyncio.to_thread(embed, held.documents, held.bridges, encoder=opened, progress=done)
+                header = {**self._store.snapshot.header, "encoder": _describe(opened, encoder)}
+                self._store.replace_all(data, header)
+            before, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
+            self.encoder = opened
+            before.close()
+
+    @staticmethod
+    def verify(path: str | PathLike[str]) -> VerifyReport:
+        """Check a whole file: every checksum, record and vector of its last commit. Damage is reported, not raised.
+
+        Args:
+            path: The file; nothing is written.
+
+        Returns:
+            What is damaged, and what `minirag.repairing.repair` could save; `print` it.
+
+        Raises:
+            IndexMissingError: When there is no such file.
+            IndexVersionError: When a newer minirag wrote it.
+            IndexFileError: When it cannot be read, or is no regular file.
+        """
+        return verify(Path(path), normalise_name)
+
     def estimate(
         self, documents: Source | Iterable[Source], *, model: str | None = None, progress: bool | Listener = True
     ) -> Estimate:
@@ -376,3 +424,13 @@ class Index:
             ledger: Gets what its calls take.
         """
         return self._models.reasoner(model, ledger)
+
+
+def _describe(opened: Encoder, given: str | Path | Encoder | None) -> dict[str, Any]:
+    """What the file remembers of its encoder."""
+    return {
+        "name": opened.name,
+        "fingerprint": opened.fingerprint,
+        "dimensions": opened.dimensions,
+        "source": str(given) if isinstance(given, str | Path) else None,
+    }

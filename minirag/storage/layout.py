@@ -25,7 +25,7 @@ import xxhash
 
 FORMAT = 1
 OLDEST_FORMAT = 1
-BLOCK = 4_096  # bytes that one block checksum covers
+BLOCK = 1_024  # bytes that one block checksum covers
 MAGIC = b"minirag\x00"
 ALIGNMENT = 64
 _TRAILER = struct.Struct("<8sIIQQQ8sQ")  # magic, format, unused, offset, toc offset, toc length, file id, toc checksum

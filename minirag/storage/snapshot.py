@@ -43,6 +43,7 @@ class Snapshot:
         size: Bytes of the file up to the commit's end.
         torn: Bytes behind it that belong to no whole commit.
         stamp: Of the file when it was opened.
+        data: The file up to the commit's end, unverified: `read` verifies.
     """
 
     def __init__(self, path: Path, data: memoryview, commit: Commit, stamp: Stamp) -> None:
@@ -52,7 +53,7 @@ class Snapshot:
         self.size = commit.end
         self.torn = commit.torn
         self.stamp = stamp
-        self._data = data
+        self.data = data
         self._verified: set[Section] = set()
         dimensions = int(self.contents.header["encoder"]["dimensions"])
         self.segments = tuple(
@@ -70,7 +71,7 @@ class Snapshot:
         Raises:
             IndexCorruptError: When the bytes are not those that were written.
         """
-        view = self._data[section.offset : section.offset + section.length]
+        view = self.data[section.offset : section.offset + section.length]
         if section not in self._verified:
             if len(view) != section.length or checksum(view) != section.checksum:
                 raise IndexCorruptError(

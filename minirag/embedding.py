@@ -1,0 +1,57 @@
+"""Vectors for all that an index holds: which text of each record the encoder sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.reasoner.names import normalise_name
+from minirag.splitting import embedded_text
+from minirag.storage.segment import StoredDocument
+from minirag.storage.segment_data import SegmentData
+from minirag.storage.vectors import quantise
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.encoder import Encoder
+    from minirag.records import Bridge
+
+
+def texts_of(documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> list[list[str]]:
+    """What the encoder sees of passages, facts, triples and bridging facts: four lists, in the order of the records."""
+    passages = [(passage, document.title) for document in documents for passage in document.passages]
+    extractions = [passage.extraction for passage, _ in passages if passage.extraction is not None]
+    return [
+        [embedded_text(passage.text, title=title) for passage, title in passages],
+        [fact.text for extraction in extractions for fact in extraction.facts],
+        [" ".join(triple) for extraction in extractions for triple in extraction.triples],
+        [bridge.text for bridge in bridges],
+    ]
+
+
+def embed(
+    documents: Sequence[StoredDocument],
+    bridges: Sequence[Bridge],
+    *,
+    encoder: Encoder,
+    progress: Callable[[int], None] | None = None,
+) -> SegmentData:
+    """Encode all of them together.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded or run.
+    """
+    groups = texts_of(documents, bridges)
+    vectors = quantise(encoder.encode([text for group in groups for text in group], progress=progress))
+    return segment_data(documents, bridges, np.split(vectors, np.cumsum([len(group) for group in groups])[:-1]))
+
+
+def segment_data(
+    documents: Sequence[StoredDocument], bridges: Sequence[Bridge], vectors: Sequence[NDArray[np.int8]]
+) -> SegmentData:
+    """Records with the vectors of their passages, facts, triples and bridging facts."""
+    of_passages, of_facts, of_triples, of_bridges = vectors
+    return SegmentData(list(documents), list(bridges), of_passages, of_facts, of_triples, of_bridges, normalise_name)

@@ -1,0 +1,150 @@
+"""Repairing a damaged index into a new file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.embedding import segment_data, texts_of
+from minirag.encoder import open_encoder
+from minirag.errors import EncoderMismatchError, IndexFileError
+from minirag.progress import Listener, Progress
+from minirag.reasoner.names import normalise_name
+from minirag.storage.lock import writer_lock
+from minirag.storage.salvaging import LOST, VECTOR_KINDS, Salvage, names, salvage
+from minirag.storage.segment_data import SegmentData
+from minirag.storage.snapshot import Snapshot, open_snapshot
+from minirag.storage.vectors import quantise
+from minirag.storage.writing import Change, write_base
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from minirag.encoder import Encoder
+
+
+@dataclass(frozen=True, slots=True)
+class RepairReport:
+    """What `repair` saved; `str()` tells all of it.
+
+    Attributes:
+        path: The new file.
+        documents: How many were saved; likewise passages and bridges.
+        lost_documents: Ids, as far as they are known.
+        lost_extractions: Ids of the passages whose facts and triples were lost: the next `add` derives them afresh.
+        lost_bridges: How many bridging facts were lost: the next `add` writes them afresh.
+        lost_vectors: How many vectors were lost and computed afresh.
+    """
+
+    path: str
+    documents: int
+    passages: int
+    bridges: int
+    lost_documents: tuple[str, ...]
+    lost_extractions: tuple[str, ...]
+    lost_bridges: int
+    lost_vectors: int
+
+    @property
+    def lossless(self) -> bool:
+        """Whether nothing was lost but what could be computed afresh."""
+        return not (self.lost_documents or self.lost_extractions or self.lost_bridges)
+
+    def __str__(self) -> str:
+        """A line for each thing to tell."""
+        lines = [
+            f"{self.path}: saved {self.documents:,} documents with {self.passages:,} passages and {self.bridges:,} "
+            "bridging facts"
+        ]
+        if self.lost_documents:
+            lines.append(f"Lost {len(self.lost_documents):,} documents, add them again: {names(self.lost_documents)}")
+        if self.lost_extractions:
+            lines.append(
+                f"Lost the facts of {len(self.lost_extractions):,} passages; the next `add` derives them afresh, even "
+                f"`add([])`: {names(self.lost_extractions)}"
+            )
+        if self.lost_bridges:
+            lines.append(f"Lost {self.lost_bridges:,} bridging facts; the next `add` writes them afresh")
+        if self.lost_vectors:
+            lines.append(f"Lost {self.lost_vectors:,} vectors, computed afresh")
+        return "\n".join([*lines, "Nothing was lost."] if self.lossless else lines)
+
+
+def repair(
+    old: str | PathLike[str],
+    new: str | PathLike[str],
+    *,
+    encoder: str | Path | Encoder | None = None,
+    progress: bool | Listener = True,
+) -> RepairReport:
+    """Save every record of an index whose checksum holds into a new file; the old one stays as it is.
+
+    Lost vectors are computed afresh. Facts and bridging facts that were lost are marked, and the next `add` derives
+    them afresh.
+
+    Args:
+        old: The damaged index.
+        new: Must not exist.
+        encoder: The one that the index was built with, if it is not the one that it remembers; only opened when a
+            vector was lost.
+        progress: As for `Index.add`.
+
+    Raises:
+        IndexCorruptError: When not even one table of contents is whole: nothing can be saved.
+        IndexFileError: When `old` cannot be read, or `new` exists.
+        IndexWriteError: When the disk refuses.
+        EncoderMismatchError: When vectors were lost and the encoder is another one.
+    """
+    source, target = Path(old).absolute(), Path(new).absolute()
+    snapshot = open_snapshot(source)
+    saved = salvage(snapshot, normalise_name)
+    lost_vectors = saved.lost_vectors
+    data = _with_vectors(snapshot, saved, encoder, Progress(progress))
+    with writer_lock(target):
+        if target.exists():
+            raise IndexFileError(target, "exists already. Repair into a new file, then put it in the old one's place")
+        pending = np.array(sorted(saved.pending), "<u8")
+        write_base(target, data, Change(_header(snapshot, saved), pending), commit=snapshot.contents.commit + 1)
+    return RepairReport(
+        path=str(new),
+        documents=len(saved.documents),
+        passages=len(saved.vectors["passages"]),
+        bridges=len(saved.bridges),
+        lost_documents=tuple(saved.lost_documents),
+        lost_extractions=tuple(saved.lost_extractions),
+        lost_bridges=saved.lost_bridges,
+        lost_vectors=lost_vectors,
+    )
+
+
+def _header(snapshot: Snapshot, saved: Salvage) -> Mapping[str, Any]:
+    kept = {document.id for document in saved.documents}
+    lost = set(saved.lost_extractions)
+    before = [[p, why] for p, why in snapshot.header["failed_passages"] if p not in lost]
+    failed = [[p, why] for p, why in before if p.rpartition("#")[0] in kept]
+    return {**snapshot.header, "failed_passages": [*failed, *([p, LOST] for p in saved.lost_extractions)]}
+
+
+def _with_vectors(
+    snapshot: Snapshot, saved: Salvage, encoder: str | Path | Encoder | None, progress: Progress
+) -> SegmentData:
+    groups = dict(zip(VECTOR_KINDS, texts_of(saved.documents, saved.bridges), strict=True))
+    lost = [(kind, row) for kind in VECTOR_KINDS for row, v in enumerate(saved.vectors[kind]) if v is None]
+    if lost:
+        known = snapshot.header["encoder"]
+        opened = open_encoder(known["source"] if encoder is None else encoder)
+        if opened.fingerprint != known["fingerprint"]:
+            raise EncoderMismatchError(snapshot.path, built_with=known["name"], given=opened.name)
+        with progress.stage("encoding", len(lost)) as done:
+            fresh = quantise(opened.encode([groups[kind][row] for kind, row in lost], progress=done))
+        for (kind, row), vector in zip(lost, fresh, strict=True):
+            saved.vectors[kind][row] = vector
+    dimensions = int(snapshot.header["encoder"]["dimensions"])
+    vectors = [
+        np.array(saved.vectors[kind], np.int8).reshape(len(saved.vectors[kind]), dimensions) for kind in VECTOR_KINDS
+    ]
+    return segment_data(saved.documents, saved.bridges, vectors)

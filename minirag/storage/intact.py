@@ -1,0 +1,88 @@
+"""Which bytes of a section are whole, by its own checksum and those of its blocks."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.storage.layout import BLOCK, Section, checksum
+from minirag.storage.writing import block_checksums
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Intact:
+    """A section that may be damaged."""
+
+    def __init__(self, data: memoryview, section: Section) -> None:
+        """Compute its checksums.
+
+        Args:
+            data: The file up to the commit's end.
+            section: Lies in it.
+        """
+        self.bytes = data[section.offset : section.offset + section.length]
+        self.whole = len(self.bytes) == section.length and checksum(self.bytes) == section.checksum
+        damaged = np.zeros(0, bool) if self.whole else _damaged_blocks(data, section, self.bytes)
+        self._damaged_before = np.concatenate([[0], np.cumsum(damaged)])
+
+    def holds(self, starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.bool_]:
+        """For byte ranges `[start, end)`, both `(n,)`: whether each lies in whole blocks."""
+        begin, stop = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
+        if self.whole:
+            return np.ones(len(begin), np.bool_)
+        fits = (begin >= 0) & (begin <= stop) & (stop <= len(self.bytes))
+        first = np.clip(begin // BLOCK, 0, len(self._damaged_before) - 1)
+        last = np.clip(-(-stop // BLOCK), 0, len(self._damaged_before) - 1)
+        holds: NDArray[np.bool_] = fits & (self._damaged_before[last] == self._damaged_before[first])
+        return holds
+
+
+def _damaged_blocks(data: memoryview, section: Section, content: memoryview) -> NDArray[np.bool_]:
+    """Per block, `(n,)`; all of them where the section has no block checksums."""
+    count = -(-section.length // BLOCK)
+    if not section.blocks or len(content) != section.length:
+        return np.ones(count, bool)
+    expected = np.frombuffer(data[section.blocks : section.blocks + 8 * count], "<u8")
+    damaged: NDArray[np.bool_] = block_checksums(content) != expected
+    return damaged
+
+
+def read_rows(block: Intact, offsets: Intact, count: int) -> list[Any]:
+    """What `encode_rows` wrote, as far as it holds: `count` values, None for each that does not.
+
+    A row is a line, so a whole block needs no offsets.
+    """
+    ends = _row_ends(block, offsets, count)
+    if ends is None:
+        return [None] * count
+    starts = np.concatenate([[0], ends])[:-1].astype(np.int64)
+    holds = block.holds(starts, ends).tolist()
+    places = zip(starts.tolist(), ends.tolist(), holds, strict=True)
+    return [_decode(block.bytes[start:end]) if whole else None for start, end, whole in places]
+
+
+def _row_ends(block: Intact, offsets: Intact, count: int) -> NDArray[np.int64] | None:
+    if offsets.whole and len(offsets.bytes) == 8 * (count + 1):
+        return np.frombuffer(offsets.bytes, "<u8")[1:].astype(np.int64)
+    if block.whole:
+        ends = np.flatnonzero(np.frombuffer(block.bytes, np.uint8) == ord("\n")) + 1
+        return ends.astype(np.int64) if len(ends) == count else None
+    return None
+
+
+def _decode(line: memoryview) -> Any:  # noqa: ANN401  a row is whatever JSON holds
+    try:
+        return json.loads(bytes(line))
+    except ValueError:
+        return None
+
+
+def read_numbers(section: Intact, kind: str, count: int) -> NDArray[Any] | None:
+    """A column of numbers `(count,)`, or None where the section is damaged."""
+    if not section.whole or len(section.bytes) != count * np.dtype(kind).itemsize:
+        return None
+    return np.frombuffer(section.bytes, kind)
