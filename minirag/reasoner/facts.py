@@ -97,10 +97,8 @@ def to_fact(sentence: Sentence, title: str) -> ExtractedFact:
 
 
 def _resolved(sentence: Sentence, name: str) -> str:
-    if sentence.names_title:
-        return sentence.text
     pronoun = _PRONOUN.match(sentence.text)
     if pronoun is None:
-        return f"{name}: {sentence.text}"
+        return sentence.text if sentence.names_title else f"{name}: {sentence.text}"
     rest = sentence.text[pronoun.end() :]
     return f"{name}{rest}" if pronoun["subject"] else f"{name}'s{rest}"

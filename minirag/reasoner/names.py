@@ -43,7 +43,9 @@ _PARTICLES = word_set("""
     of the de del della di da do dos das du la le les los el van von der den dem zu zum zur af av til ten ter
     bin ibn al ben y e und et d' of' upon sur
 """)
-_POSSESSIVE = re.compile(r"['’]s ")
+# First halves of "Anglo-Norman" and the like.
+_HALVES = word_set("anglo franco italo sino russo afro indo austro pre post mid pro anti non born based era")
+_POSSESSIVE = re.compile(r"(?:['’]s|(?<=s)['’]) ")
 _BE = re.compile(r"\s*(?:\(|'s\b|’s\b|(?:is|was|has|had|were|are|became|wrote|died)\b)")
 
 
@@ -104,6 +106,7 @@ def _says_little(word: str) -> bool:
         or not bare
         or _NUMBER.match(bare) is not None
         or bare.isnumeric()
+        or ("-" in bare and all(part in _HALVES or _says_little(part) for part in bare.split("-")))
     )
 
 
@@ -229,7 +232,7 @@ def _variants(name: str) -> Iterator[str]:
     """The name, without titles of rank in front of it, what follows its last "of", and both sides of a possessive."""
     name = " ".join(name.split())
     yield name
-    for owned in _POSSESSIVE.split(name)[:3] if "s " in name else ():
+    for owned in _POSSESSIVE.split(name)[:3]:
         if owned != name:
             yield owned
     words = name.split(" ")
