@@ -53,6 +53,12 @@ def test_facts_instead_of_passages_are_read_as_well() -> None:
     assert quote_answer("Where was the director of Harbour Lights born?", facts) == Reading("Bergen", True, (1, 0))
 
 
+def test_one_bridging_fact_is_enough() -> None:
+    text = "Harbour Lights is a film directed by Ada Brook. Ada Brook (1899 – 1970) was born in Bergen."
+    context = [ContextItem(text, "Harbour Lights (film) / Ada Brook", "bridge")]
+    assert quote_answer("Where was the director of Harbour Lights born?", context) == Reading("Bergen", True, (0,))
+
+
 @pytest.mark.parametrize("question", ["What is the boiling point of tungsten?", "Wo wohnt Karl Meier?", "?", ""])
 def test_what_the_context_does_not_hold_is_not_found(question: str) -> None:
     assert quote_answer(question, CONTEXT) == Reading(NOT_FOUND, found=False, items=())

@@ -43,19 +43,28 @@ class Step:
 
 
 def read_context(items: Sequence[ContextItem]) -> list[Statement]:
-    """All sentences of the context that say something, in order."""
-    return [
-        Statement(
-            place,
-            sentence.text,
-            title_entity(item.title),
-            normalise_name(title_entity(item.title)),
-            frozenset(normalise_name(name) for name in sentence.names),
-            terms_of(f"{item.title} {sentence.text}") | life_terms(sentence.text),
-        )
-        for place, item in enumerate(items)
-        for sentence in read_sentences(item.text, item.title)
-    ]
+    """All sentences of the context that say something, in order.
+
+    A sentence of a bridging fact, or of an item without a title, is about the name that it starts with.
+    """
+    statements = []
+    for place, item in enumerate(items):
+        title = "" if item.kind == "bridge" else item.title
+        for sentence in read_sentences(item.text, title):
+            subject = title_entity(title) or _first_name(sentence.text)
+            terms = terms_of(f"{title or subject} {sentence.text}") | life_terms(sentence.text)
+            names = frozenset(normalise_name(name) for name in sentence.names)
+            statements.append(Statement(place, sentence.text, subject, normalise_name(subject), names, terms))
+    return statements
+
+
+def _first_name(text: str) -> str:
+    """The name that a fact starts with, or that stands before its first colon."""
+    before, colon, _ = text[:120].partition(": ")
+    if colon and "." not in before:
+        return before
+    spans = name_spans(text)
+    return text[spans[0][0] : spans[0][1]] if spans and spans[0][0] <= 4 else ""
 
 
 # Words after which a text names the one who stands in a relation, the surest first.
