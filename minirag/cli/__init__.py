@@ -10,7 +10,7 @@ from minirag.cli.demonstrating import demo
 from minirag.cli.evaluating import bench, evaluate
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
-from minirag.cli.program import INTERRUPTED, program
+from minirag.cli.running import INTERRUPTED, program
 
 __all__ = ["main", "program"]
 

@@ -21,7 +21,7 @@ from minirag.cli.options import (
     strategy_options,
 )
 from minirag.cli.printing import echo_answer, echo_hit, echo_json
-from minirag.cli.program import command
+from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import KINDS, Kind

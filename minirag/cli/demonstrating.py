@@ -22,7 +22,7 @@ from minirag.cli.options import (
     strategy_options,
 )
 from minirag.cli.printing import describe_usage, echo_citations, end_with, wrap
-from minirag.cli.program import command
+from minirag.cli.running import command
 from minirag.demo import DemoQuestion, load_documents, load_questions
 from minirag.index import Index
 from minirag.records import Answer, Hit, Usage

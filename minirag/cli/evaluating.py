@@ -21,7 +21,7 @@ from minirag.cli.options import (
     strategy_options,
 )
 from minirag.cli.printing import end_with
-from minirag.cli.program import FAILED, command
+from minirag.cli.running import FAILED, command
 from minirag.index import Index
 from minirag.strategies import STRATEGIES
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 @command(
     "eval",
-    epilog="\b\nExample:\n  minirag eval data/2wiki --index 2wiki.usearch --strategy naive --strategy indexrag "
-    "\\\n    --limit 300 --json runs.json",
+    epilog="\b\nExample:\n  minirag eval data/2wiki --index 2wiki.usearch \\\n"
+    "    --strategy naive --strategy indexrag --limit 300 --json runs.json",
 )
 @click.argument("folders", nargs=-1, required=True, metavar="FOLDERS...", type=click.Path(path_type=Path))
 @click.option(

@@ -18,13 +18,15 @@ from minirag.cli.options import (
     shows_bars,
 )
 from minirag.cli.printing import count, describe_usage, end_with, one_line
-from minirag.cli.program import Interrupted, command
+from minirag.cli.running import Interrupted, command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import AddReport, Failure, Settings
 
 
-@command(epilog="\b\nExample:\n  minirag index docs/ corpus.jsonl --index notes.usearch --model openai/gpt-4o-mini")
+@command(
+    epilog="\b\nExample:\n  minirag index docs/ corpus.jsonl --index notes.usearch \\\n    --model openai/gpt-4o-mini"
+)
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...", type=click.Path(path_type=Path))
 @index_option
 @model_options
@@ -108,7 +110,7 @@ def _what_is_kept(opened: Index) -> str:
     replies = "" if opened.model == OFFLINE else ", and replies that were paid for are kept beside it"
     return (
         f"Interrupted. {one_line(str(opened.path))} holds {count(len(opened), 'document')}{replies}. "
-        "Run the same command again to go on; nothing is done twice."
+        "Run the same command again to go on: what is there is not done again."
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 
 import click
 
 from minirag.cli.options import FILE, json_option, require_index
 from minirag.cli.printing import count, describe_usage, echo_failures, echo_json, one_line
-from minirag.cli.program import command
+from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import IndexInfo
@@ -43,9 +43,10 @@ def _echo_info(found: IndexInfo) -> None:
         ("encoder", f"{found.encoder}, {found.dimensions:,} dimensions"),
         ("model", found.model or "none yet"),
         ("built by", describe_usage(found.usage)),
-        *((field.name.replace("_", " "), getattr(found.settings, field.name)) for field in fields(found.settings)),
+        *((name.replace("_", " "), value) for name, value in asdict(found.settings).items()),
     ]
+    rows = [(name, "the encoder's" if value is None else value) for name, value in rows]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
-        click.echo(f"{name:<{width}}  {'the encoder’s' if value is None else one_line(str(value))}")
+        click.echo(f"{name:<{width}}  {one_line(str(value))}")
     echo_failures(found.failed)

@@ -31,7 +31,7 @@ Environment:
   MINIRAG_INDEX  the file where --index is not given (not for eval, which
                  adds a corpus to it)
   NO_COLOR       set to anything: no colours
-  A model's own variables (OPENAI_API_KEY, ...) are read as LiteLLM reads them.
+  and the provider's own (OPENAI_API_KEY, ...), as LiteLLM reads them
 
 \b
 Exit codes:
@@ -43,7 +43,7 @@ Exit codes:
 
 \b
 Shell completion:
-  eval "$(_MINIRAG_COMPLETE=bash_source minirag)"    (or zsh_source, fish_source)
+  eval "$(_MINIRAG_COMPLETE=bash_source minirag)"   (or zsh_, fish_source)
 """
 
 

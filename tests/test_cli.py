@@ -1,0 +1,591 @@
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+import minirag
+from minirag import Document, Index
+from minirag.cli import program
+from minirag.cli.printing import describe_usage, one_line, snippet
+from minirag.demo import load_questions
+from minirag.evaluation.results import read_runs
+from minirag.records import Usage
+from tests.loopback import Loopback, Request, Served, honest, status
+
+ROOT = Path(minirag.__file__).parent.parent
+AYLWIN = "# Aylwin\n\nAylwin is a film of 1920 by the director Henry Edwards.\n"
+HENRY = "Henry Edwards was an actor. He was born in Weston-super-Mare in 1882.\n"
+QUESTION = "Where was the director of the film Aylwin born?"
+OFFLINE_NOTE = "offline, by rules that cost nothing and are weaker than an LLM; name one by --model or MINIRAG_MODEL\n"
+
+
+def run(*arguments: str | Path, env: dict[str, str] | None = None, colour: bool = False) -> Result:
+    """The command in this process; an exception that is no `SystemExit` fails the test."""
+    result = CliRunner().invoke(program, [str(a) for a in arguments], env=env, color=colour, prog_name="minirag")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def environment(**more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MINIRAG_")}
+    return kept | {"PYTHONPATH": str(ROOT), "OPENAI_API_KEY": "no-key"} | more
+
+
+def run_process(*arguments: str | Path, cwd: Path, **env: str) -> subprocess.CompletedProcess[bytes]:
+    """The command as users run it."""
+    command = [sys.executable, "-m", "minirag", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, env=environment(**env), capture_output=True, check=False, timeout=120)
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MINIRAG_MODEL", "MINIRAG_INDEX", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "no-key")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, with a folder of two documents."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "docs" / "people").mkdir(parents=True)
+    (tmp_path / "docs" / "aylwin.md").write_text(AYLWIN)
+    (tmp_path / "docs" / "people" / "henry.txt").write_text(HENRY)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("built") / "notes.usearch"
+    with Index(path, model="offline") as index:
+        index.add([Document("aylwin", AYLWIN, "Aylwin"), Document("henry", HENRY, "Henry Edwards")], progress=False)
+    return path
+
+
+@pytest.fixture
+def notes(built: Path, folder: Path) -> Path:
+    """A copy of an index of the two documents, in the working directory."""
+    return Path(shutil.copy(built, folder / "notes.usearch")).relative_to(folder)
+
+
+# --- help ----------------------------------------------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    yield from sorted(program.commands.items())
+
+
+def test_there_are_these_commands() -> None:
+    assert [name for name, _ in commands()] == [
+        *("ask", "bench", "compact", "delete", "demo", "eval", "index", "info", "search"),
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name, _ in commands()])
+def test_every_command_shows_an_example_of_itself(name: str) -> None:
+    result = run(name, "--help")
+
+    assert result.exit_code == 0
+    assert re.search(rf"Example:\n  minirag {name}\b", re.sub(r"\n +", "\n  ", result.stdout))
+
+
+def test_help_names_exit_codes_and_environment() -> None:
+    shown = run("--help").stdout
+
+    assert re.findall(r"^    (\d+) ", shown, re.MULTILINE) == ["0", "1", "2", "130"]
+    assert all(name in shown for name in ("MINIRAG_MODEL", "MINIRAG_INDEX", "NO_COLOR", "_MINIRAG_COMPLETE"))
+
+
+def test_help_fits_eighty_columns() -> None:
+    for name in ("", *program.commands):
+        shown = run(*name.split(), "--help").stdout
+        assert max(len(line) for line in shown.splitlines()) <= 80, name
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"minirag, version {minirag.__version__}\n"
+
+
+@pytest.mark.skipif(not (ROOT / "README.md").exists(), reason="there is no README yet")
+def test_the_readme_names_every_command_and_option() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    names = {name for _, each in commands() for option in each.params for name in option.opts if name.startswith("--")}
+    names |= {f"minirag {name}" for name, _ in commands()}
+
+    assert sorted(name for name in names if name not in readme) == []
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["info", "notes.usearch"]])
+def test_starts_without_loading_what_is_heavy(arguments: list[str], notes: Path) -> None:
+    code = (
+        "import sys; from minirag.cli import program; program(sys.argv[1:], standalone_mode=False); "
+        "print([m for m in ('onnxruntime', 'usearch', 'litellm', 'openai', 'pydantic', 'tqdm') if m in sys.modules])"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], env=environment(), capture_output=True, text=True, check=True
+    )
+
+    assert notes.exists()
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# --- index ---------------------------------------------------------------------------------------------------------
+
+
+def test_index_sums_up_and_says_that_it_ran_offline(folder: Path) -> None:
+    result = run("index", "docs", "--index", "notes.usearch")
+
+    assert result.exit_code == 0
+    assert re.sub(r"[\d.]+ s\n", "T s\n", result.stdout) == (
+        "added 2, updated 0, unchanged 0, failed 0\n"
+        "offline: 0 calls, $0, T s\n"
+        "notes.usearch holds 2 documents, 3 facts, 1 bridging fact; 0.01 MB\n"
+    )
+    assert result.stderr == f"Note: indexing {OFFLINE_NOTE}"
+    with Index(folder / "notes.usearch", mode="r") as index:
+        assert "docs/aylwin.md" in index
+        assert "docs/people/henry.txt" in index
+
+
+def test_index_brings_up_to_date(folder: Path) -> None:
+    run("index", "docs", "--index", "notes.usearch")
+    (folder / "docs" / "aylwin.md").write_text("# Aylwin\n\nA novel of 1898.\n")
+    (folder / "docs" / "new.txt").write_text("A third text.\n")
+
+    result = run("index", "docs", "--index", "notes.usearch")
+
+    assert result.stdout.splitlines()[0] == "added 1, updated 1, unchanged 1, failed 0"
+    assert run("index", "docs", "--index", "notes.usearch", "--reextract").stdout.startswith("added 0, updated 3,")
+
+
+def test_index_names_what_fails_and_does_the_rest(folder: Path) -> None:
+    (folder / "docs" / "latin.txt").write_bytes(b"caf\xe9")
+    (folder / "docs" / "empty.txt").touch()
+    (folder / "docs" / "data.txt").write_bytes(b"\x00\x01")
+    (folder / "docs" / ".hidden").touch()
+    (folder / "docs" / "a.png").touch()
+    (folder / "docs" / "b.PNG").touch()
+
+    result = run("index", "docs", "gone.txt", "--index", "notes.usearch", "--model", "offline")
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[:2] == [
+        "added 2, updated 0, unchanged 0, failed 4",
+        "skipped 3 (2 .png, 1 hidden)",
+    ]
+    assert result.stderr == (
+        "failed: docs/data.txt: is a binary file: zero byte at offset 0\n"
+        "failed: docs/empty.txt: is empty\n"
+        "failed: docs/latin.txt: is not UTF-8: byte 0xE9 at offset 3. Convert it to UTF-8\n"
+        "failed: gone.txt: no such file or folder\n"
+    )
+
+
+@pytest.mark.usefixtures("folder")
+def test_quiet_index_prints_nothing_but_failures() -> None:
+    result = run("index", "docs", "gone.txt", "--index", "notes.usearch", "--quiet")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr == "failed: gone.txt: no such file or folder\n"
+
+
+def test_settings_are_fixed_at_creation(folder: Path) -> None:
+    run("index", "docs", "--index", "notes.usearch", "--passage-tokens", "40", "--bridge-max-documents", "5")
+
+    with Index(folder / "notes.usearch", mode="r") as index:
+        assert (index.settings.passage_tokens, index.settings.bridge_max_documents) == (40, 5)
+    assert run("index", "docs", "--index", "notes.usearch").exit_code == 0
+    result = run("index", "docs", "--index", "notes.usearch", "--passage-tokens", "50", "--quiet")
+    assert result.exit_code == 2
+    assert "notes.usearch was built with Settings(passage_tokens=40," in result.stderr
+
+
+# --- ask -----------------------------------------------------------------------------------------------------------
+
+
+def test_ask_prints_answer_citations_and_cost(notes: Path) -> None:
+    result = run("ask", "When was Henry Edwards born?", "--index", notes)
+
+    assert result.exit_code == 0
+    assert re.sub(r"[\d.]+ s\n", "T s\n", result.stdout) == (
+        "1882\n"
+        "\n"
+        "[1] Henry Edwards — henry\n"
+        "    Henry Edwards was an actor. He was born in Weston-super-Mare in 1882.\n"
+        "\n"
+        "offline, indexrag: 0 calls, $0, T s\n"
+    )
+    assert result.stderr == f"Note: answered {OFFLINE_NOTE}"
+
+
+def test_ask_as_json_is_the_whole_answer(notes: Path) -> None:
+    result = run("ask", QUESTION, "--index", notes, "--json", "--model", "offline", "-k", "3", "--k-b", "0")
+
+    answer = json.loads(result.stdout)
+    expected = minirag.ask(QUESTION, notes, k=3, k_b=0, model="offline").to_dict()
+    expected["usage"]["seconds"] = answer["usage"]["seconds"]
+    assert answer == json.loads(json.dumps(expected))
+    assert answer["question"] == QUESTION
+    assert {hit["kind"] for hit in answer["evidence"]} == {"fact"}
+    assert result.stderr == ""
+
+
+def test_an_answer_that_is_not_there_is_no_failure(folder: Path) -> None:
+    Index(folder / "empty.usearch").close()
+
+    result = run("ask", QUESTION, "--index", "empty.usearch", "--strategy", "naive", "--model", "offline")
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("The index holds nothing that answers this.\n(not found)\n\noffline, naive:")
+
+
+def test_index_and_model_come_from_the_environment(notes: Path) -> None:
+    result = run("ask", QUESTION, env={"MINIRAG_INDEX": str(notes), "MINIRAG_MODEL": "offline"})
+
+    assert result.exit_code == 0
+    assert result.stderr == ""
+
+
+def test_text_of_documents_cannot_command_the_terminal(folder: Path) -> None:
+    with Index(folder / "evil.usearch", model="offline") as index:
+        index.add(
+            Document("evil\x1b[2J", "The moon is made of\x1b[31m green cheese.", "Moon\x1b]0;x\x07"), progress=False
+        )
+
+    for arguments in (["ask", "What is the moon made of?", "--model", "offline"], ["search", "moon"]):
+        result = run(*arguments, "--index", "evil.usearch", colour=False)
+        assert "\x1b" not in result.stdout
+        assert "cheese" in result.stdout
+
+
+# --- search, info, delete, compact ---------------------------------------------------------------------------------
+
+
+def test_search_shows_hits_best_first(notes: Path) -> None:
+    result = run("search", "Henry Edwards was born", "--index", notes, "--kind", "passage", "-k", "2")
+
+    assert result.exit_code == 0
+    assert re.sub(r"0\.\d{3}", "S", result.stdout) == (
+        " 1. S  passage  henry\n"
+        "    Henry Edwards was an actor. He was born in Weston-super-Mare in 1882.\n"
+        " 2. S  passage  aylwin\n"
+        "    # Aylwin Aylwin is a film of 1920 by the director Henry Edwards.\n"
+    )
+    assert result.stderr == ""
+
+
+def test_search_as_json(notes: Path) -> None:
+    result = run("search", "Weston", "--index", notes, "--kind", "bridge", "--kind", "triple", "--json")
+
+    found = json.loads(result.stdout)
+    assert found["query"] == "Weston"
+    assert {hit["kind"] for hit in found["hits"]} == {"bridge", "triple"}
+    with Index(notes, mode="r") as index:
+        assert [hit["id"] for hit in found["hits"]] == [
+            hit.id for hit in index.search("Weston", kinds=["bridge", "triple"])
+        ]
+
+
+def test_search_that_finds_nothing_says_so(notes: Path) -> None:
+    assert run("search", " ", "--index", notes).stdout == "Nothing found.\n"
+
+
+def test_info_as_text_and_as_json(notes: Path) -> None:
+    shown = dict(re.split(r"  +", line, maxsplit=1) for line in run("info", notes).stdout.splitlines())
+    with Index(notes, mode="r") as index:
+        info = index.info()
+
+    assert shown["file"] == "notes.usearch"
+    assert shown["documents"] == "2"
+    assert shown["bridging facts"] == "1, of 1 name"
+    assert shown["encoder"] == f"{info.encoder}, 384 dimensions"
+    assert (shown["model"], shown["passage tokens"]) == ("offline", "the encoder's")
+    found = json.loads(run("info", "--index", notes, "--json").stdout)
+    assert (found["documents"], found["bytes"], found["failed"]) == (2, notes.stat().st_size, [])
+
+
+def test_delete_takes_out_and_names_what_was_not_there(notes: Path) -> None:
+    result = run("delete", "aylwin", "nobody", "--index", notes, "--model", "offline")
+
+    assert result.exit_code == 1
+    assert result.stdout.splitlines()[0] == "deleted 1, missing 1"
+    assert result.stderr == "failed: nobody: the index has no such document\n"
+    assert run("delete", "henry", "--index", notes, "--quiet").stdout == ""
+    with Index(notes, mode="r") as index:
+        assert len(index) == 0
+
+
+def test_compact_keeps_the_content(notes: Path) -> None:
+    run("delete", "aylwin", "--index", notes)
+
+    result = run("compact", "--index", notes)
+
+    assert re.fullmatch(r"notes\.usearch: 0\.\d\d MB before, 0\.\d\d MB now\n", result.stdout)
+    with Index(notes, mode="r") as index:
+        assert (len(index), index.info().segments) == (1, 1)
+
+
+# --- errors --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ask", QUESTION], "Missing option '--index'"),
+        (["ask", " ", "--index", "notes.usearch"], "Error: the question is blank\n"),
+        (["ask", "x", "--index", "notes.usearch", "--strategy", "best"], "'best' is not one of 'naive', 'indexrag'"),
+        (["ask", "x", "--index", "notes.usearch", "-k", "0"], "0 is not in the range x>=1"),
+        (["ask", "x", "--index", "notes.usearch", "--strategy", "naive", "--k-b", "1"], "--k-b is no option of"),
+        (["ask", "x", "--index", "notes.usearch", "--api-base", "http://x"], "--api-base needs a --model"),
+        (["ask", "x", "--index", "docs"], "File 'docs' is a directory"),
+        (["search", "x", "--index", "notes.usearch", "--kind", "poem"], "'poem' is not one of"),
+        (["index", "--index", "notes.usearch"], "Missing argument 'PATHS...'"),
+        (["index", "docs", "--index", "new.usearch", "--passage-tokens", "3"], "passage_tokens must be at least 16"),
+        (["info"], "name the index: minirag info FILE"),
+        (["eval", "docs"], "Missing option '--index'"),
+        (["eval", "docs", "--index", "docs", "--json", "gone/x.json"], "there is no folder gone"),
+        (["sing"], "No such command 'sing'"),
+    ],
+)
+def test_wrong_usage_exits_with_two(arguments: list[str], message: str, notes: Path) -> None:
+    result = run(*arguments)
+
+    assert notes.exists()
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["ask", "x"], ["search", "x"], ["info"], ["delete", "x"], ["compact"]],
+    ids=lambda arguments: arguments[0],
+)
+def test_a_missing_index_is_told_in_one_line_and_not_created(arguments: list[str], folder: Path) -> None:
+    result = run(*arguments, "--index", "none.usearch")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: none.usearch: there is no such file. Build it: minirag index PATHS --index none.usearch\n"
+    )
+    assert not (folder / "none.usearch").exists()
+
+
+def test_a_file_that_is_no_index_is_told_in_one_line(folder: Path) -> None:
+    result = run("info", folder / "docs" / "aylwin.md")
+
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: \S+aylwin\.md: .+\n", result.stderr)
+
+
+def test_debug_brings_the_traceback(folder: Path) -> None:
+    for arguments in (["--debug", "info", "docs/aylwin.md"], ["info", "docs/aylwin.md", "--debug"]):
+        done = run_process(*arguments, cwd=folder)
+        assert done.returncode == 1
+        assert done.stderr.startswith(b"Traceback (most recent call last):")
+        assert b"minirag.errors.IndexCorruptError" in done.stderr
+
+
+# --- with a model --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+def test_indexes_and_answers_by_a_model() -> None:
+    with Loopback(honest) as server:
+        model = ("--model", "openai/any", "--api-base", server.api_base)
+        built = run("index", "docs", "--index", "notes.usearch", *model)
+        answered = run("ask", QUESTION, "--index", "notes.usearch", *model)
+        tasks = server.tasks()
+
+    assert (built.exit_code, built.stderr) == (0, "")
+    assert re.search(r"^openai/any: 3 calls, price unknown, [\d.]+ s$", built.stdout, re.MULTILINE)
+    assert (answered.exit_code, answered.stderr) == (0, "")
+    assert answered.stdout.splitlines()[-1].startswith("openai/any, indexrag: 1 call, price unknown, ")
+    assert sorted(tasks) == ["bridge", "extract", "extract", "read"]
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_model_that_refuses_the_key_ends_in_one_line() -> None:
+    with Loopback(lambda _: status(401, "Incorrect API key", code="invalid_api_key")) as server:
+        result = run("index", "docs", "--index", "n.usearch", "--model", "openai/any", "--api-base", server.api_base)
+
+    assert result.exit_code == 1
+    assert re.fullmatch(r"Error: openai/any: .+\n", result.stderr)
+
+
+def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(folder: Path) -> None:
+    arrived = itertools.count()
+    kept = folder / "n.usearch.replies"
+
+    def one_reply_then_slow(request: Request) -> Served:
+        if next(arrived):
+            time.sleep(20)
+        return honest(request)
+
+    with Loopback(one_reply_then_slow) as server:
+        arguments = ["index", "docs", "--index", "n.usearch", "--model", "openai/any", "--api-base", server.api_base]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "minirag", *arguments],
+            cwd=folder,
+            env=environment(),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        until = time.monotonic() + 60
+        while not (kept.exists() and kept.stat().st_size) and time.monotonic() < until:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        printed, told = process.communicate(timeout=10)
+
+    assert (process.returncode, printed) == (130, b"")
+    assert told.decode() == (
+        "Interrupted. n.usearch holds 0 documents, and replies that were paid for are kept beside it. "
+        "Run the same command again to go on: what is there is not done again.\n"
+    )
+    with Loopback(honest) as server:
+        again = run("index", "docs", "--index", "n.usearch", "--model", "openai/any", "--api-base", server.api_base)
+        assert sorted(server.tasks()) == ["bridge", "extract"]
+    assert again.stdout.startswith("added 2, updated 0, unchanged 0, failed 0\n")
+
+
+# --- output --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_no_terminal_is_too_poor(encoding: str, folder: Path) -> None:
+    with Index(folder / "wide.usearch", model="offline") as index:
+        index.add(Document("tōkyō", "東京 is the capital of Japan.", "東京"), progress=False)
+
+    shown = run_process("search", "capital", "--index", "wide.usearch", cwd=folder, PYTHONIOENCODING=encoding)
+    read = run_process("search", "capital", "--json", "--index", "wide.usearch", cwd=folder, PYTHONIOENCODING=encoding)
+
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert b"capital of Japan" in shown.stdout
+    hits = json.loads(read.stdout.decode(encoding))["hits"]
+    assert hits[0]["document_ids"] == ["tōkyō"]
+
+
+def test_a_reader_that_goes_away_is_no_error(folder: Path) -> None:
+    command = f"'{sys.executable}' -m minirag --help | true"
+    done = subprocess.run(["sh", "-c", command], cwd=folder, env=environment(), capture_output=True, check=True)
+
+    assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def test_colours_only_where_they_are_wanted(notes: Path) -> None:
+    arguments = ("ask", QUESTION, "--index", notes, "--model", "offline")
+
+    assert "\x1b" not in run(*arguments).stdout
+    assert "\x1b[1m" in run(*arguments, colour=True).stdout
+    assert "\x1b" not in run(*arguments, colour=True, env={"NO_COLOR": "1"}).stdout
+
+
+def test_snippet_begins_at_the_beginning_unless_what_matters_lies_further_on() -> None:
+    long = "word " * 100
+
+    assert snippet("A short\n text.", about=["text"]) == "A short text."
+    assert snippet(f"Alpha {long}", about=["", "nothing", "alpha"]).startswith("Alpha word ")
+    shown = snippet(f"{long}Omega {long}", about=["nothing", "OMEGA", "word"])
+    assert shown.startswith("… word ")
+    assert " Omega word" in shown
+    assert shown.endswith("word …")
+    assert len(shown) <= 204
+
+
+def test_one_line_has_no_breaks_and_no_control_characters() -> None:
+    assert one_line(" a\r\n\tb\x1b[0m \x00c ") == "a b[0m c"
+
+
+@pytest.mark.parametrize(
+    ("usage", "text"),
+    [
+        (Usage(), "0 calls, $0, 0.00 s"),
+        (Usage(calls=1, cost=0.00123, seconds=1.236), "1 call, $0.0012, 1.24 s"),
+        (Usage(calls=1200, cost=1234.5, seconds=60), "1,200 calls, $1,234.50, 60.00 s"),
+        (Usage(calls=2, cost=None), "2 calls, price unknown, 0.00 s"),
+    ],
+)
+def test_usage_in_a_few_words(usage: Usage, text: str) -> None:
+    assert describe_usage(usage) == text
+
+
+# --- demo, eval, bench ---------------------------------------------------------------------------------------------
+
+
+def test_demo_asks_all_its_questions_and_keeps_its_index_on_request(folder: Path) -> None:
+    done = run_process("demo", "--index", "demo.usearch", cwd=folder, COLUMNS="80")
+
+    shown = done.stdout.decode()
+    lines = shown.splitlines()
+    assert done.returncode == 0
+    assert all(question.text in " ".join(shown.split()) for question in load_questions())
+    assert max(len(line) for line in lines) <= 80
+    assert "\x1b" not in shown
+    verdicts = re.findall(r"^      (right|wrong)\b", shown, re.MULTILINE)
+    assert len(verdicts) == len(load_questions())
+    assert any(line.startswith("    - bridging fact: ") for line in lines)
+    assert any(line.startswith("    - fact: ") for line in lines)
+    assert "    [1] " in shown
+    assert lines[-2].startswith(f"{verdicts.count('right')} of {len(verdicts)} right. 0 calls, $0, ")
+    with Index(folder / "demo.usearch", mode="r") as index:
+        assert len(index) == 24
+
+
+def test_eval_builds_scores_and_writes(folder: Path) -> None:
+    shutil.copytree(ROOT / "minirag" / "demo", folder / "small", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    strategies = ("--strategy", "naive", "--strategy", "indexrag")
+    output = ("--json", "runs.json", "--resume", "log")
+
+    result = run("eval", "small", "--index", "s.usearch", "--limit", "3", *strategies, *output, "--model", "offline")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    runs = read_runs("runs.json")
+    assert [(each.dataset, each.strategy, each.model, len(each.results)) for each in runs] == [
+        ("small", "naive", "offline", 3),
+        ("small", "indexrag", "offline", 3),
+    ]
+    assert len(result.stdout.splitlines()) == 4
+    assert sorted(path.name for path in Path("log").iterdir()) == ["small-indexrag.jsonl", "small-naive.jsonl"]
+    again = run("eval", "small", "--index", "s.usearch", "--strategy", "naive", "--k-b", "1")
+    assert (again.exit_code, again.stdout) == (2, "")
+
+
+def test_eval_of_several_sets_keeps_their_indexes_apart(folder: Path) -> None:
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+        (folder / name / "corpus.json").write_text(json.dumps([{"id": "p1", "text": f"{name.title()} is a number."}]))
+        question = {"question": f"What is {name}?", "answers": ["a number"], "gold_passage_ids": ["p1"]}
+        (folder / name / "questions.json").write_text(json.dumps([question]))
+
+    result = run("eval", "one", "two", "--index", "built", "--quiet")
+
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert sorted(path.name for path in Path("built").glob("*.usearch")) == ["one.usearch", "two.usearch"]
+    assert run("eval", "one", "one", "--index", "built").exit_code == 2
+    assert run("eval", "one", "--index", "built").exit_code == 2
+    assert run("eval", "one", "two", "--index", "built/one.usearch").exit_code == 2
+
+
+@pytest.mark.slow
+def test_bench_measures(folder: Path) -> None:
+    result = run("bench", "--quick", "--quiet", "--json", "bench.json")
+
+    assert result.exit_code == 0
+    assert json.loads((folder / "bench.json").read_text(encoding="utf-8"))["quick"] is True
+    assert "| what " in result.stdout
