@@ -47,12 +47,12 @@ class _Writer:
             except OSError as error:
                 self._refused = error
 
-    def section(self, data: bytes) -> Section:
+    def section(self, data: bytes, *, in_blocks: bool = True) -> Section:
         self._write(bytes(-self.offset % ALIGNMENT))
         offset = self.offset
         self._write(data)
         blocks = 0
-        if len(data) > BLOCK:
+        if in_blocks and len(data) > BLOCK:
             self._write(bytes(-self.offset % ALIGNMENT))
             blocks = self.offset
             self._write(block_checksums(data).tobytes())
@@ -75,10 +75,10 @@ class _Writer:
     def finish(self, contents: Contents) -> None:
         """Table of contents and trailer, twice. A trailer goes to the disk only after all that it vouches for."""
         table = contents.to_bytes()
-        place = self.section(table)
+        place = self.section(table, in_blocks=False)
         self._sync()
         self._write(pack_trailer(offset=self.offset, contents=place, file_id=contents.file_id))
-        place = self.section(table)
+        place = self.section(table, in_blocks=False)
         self._write(pack_trailer(offset=self.offset, contents=place, file_id=contents.file_id))
         self._sync()
 

@@ -1,0 +1,83 @@
+"""What an index holds, as plain values that two of them can be compared by; and documents that share names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minirag import Document
+from minirag.building import restore
+from minirag.reasoner.names import normalise_name
+from minirag.records import KINDS
+from minirag.retrieving import nearest
+from minirag.storage.merging import read_alive, read_document
+from minirag.storage.snapshot import Snapshot
+
+PEOPLE = ("Ada Brell", "Otto Vane", "Mira Holt", "Sven Dahl")
+PLACES = ("Karsund", "Ostwick", "Grey Coast")
+
+
+def make_documents(count: int, *, start: int = 0) -> list[Document]:
+    """Small ones, each of which shares a person and a place with others."""
+    return [
+        Document(
+            f"doc{number}",
+            f"{PEOPLE[number % 4]} wrote The Harbour Book {number} in {1900 + number}. "
+            f"{PEOPLE[number % 4]} was born in {PLACES[number % 3]}.",
+            f"The Harbour Book {number}",
+            {"number": number},
+        )
+        for number in range(start, start + count)
+    ]
+
+
+def contents_of(snapshot: Snapshot) -> dict[str, list[Any]]:
+    """Every record that is alive, by kind, sorted: the order in the file does not matter."""
+    found: dict[str, list[Any]] = {kind: [] for kind in ("document", *KINDS)}
+    for segment in snapshot.segments:
+        rows = {name: _alive(segment.alive(name), segment.count(name)) for name in _NAMES.values()}
+        for row in rows["documents"]:
+            document = restore(read_document(segment, row))
+            metadata = json.dumps(dict(document.metadata), sort_keys=True)
+            found["document"].append((document.id, document.title, document.text, metadata))
+        for kind, name in _NAMES.items():
+            if kind != "document":
+                found[kind] += [repr(getattr(segment, kind)(row)) for row in rows[name]]
+    return {kind: sorted(values) for kind, values in found.items()}
+
+
+_NAMES: Mapping[str, str] = {
+    "document": "documents",
+    "passage": "passages",
+    "fact": "facts",
+    "triple": "triples",
+    "bridge": "bridges",
+}
+
+
+def _alive(mask: Any, count: int) -> list[int]:  # noqa: ANN401
+    return list(range(count)) if mask is None else [int(row) for row in np.flatnonzero(mask)]
+
+
+def answers_of(snapshot: Snapshot) -> list[Any]:
+    """What three fixed queries find, of each kind alone and of all, with their scores."""
+    dimensions = int(snapshot.header["encoder"]["dimensions"])
+    queries = np.random.default_rng(7).normal(size=(3, dimensions)).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    groups = [[kind] for kind in KINDS] + [list(KINDS)]
+    return [
+        [sorted((hit.kind, hit.id, hit.text, round(hit.score, 4)) for hit in hits)]
+        for query in queries
+        for kinds in groups
+        for hits in [nearest(snapshot, query, k=1_000, kinds=kinds)]
+    ]
+
+
+def vectors_of(snapshot: Snapshot) -> list[bytes]:
+    """All vectors that are alive, sorted."""
+    parts = [read_alive(segment, normalise_name) for segment in snapshot.segments]
+    kinds = ("passage_vectors", "fact_vectors", "triple_vectors", "bridge_vectors")
+    return sorted(row.tobytes() for part in parts for kind in kinds for row in getattr(part, kind))
