@@ -58,14 +58,18 @@ _SAME = {
         "head headquarters headquartered headquarter",
         "lead led leader leads",
         "own owned owns owner",
-        "work worked works working employed employer professor lecturer taught teaches",
+        "work worked works working employed employer professor lecturer",
         "bury buried burial interred",
+        "teach taught teacher teachers pupil trained",
         "begin began begun start started",
     )
     for word in group.split()
 }
 _FRAMES = word_set("place date year day film song album from country nation city town person one movie")
 _ASKING = word_set("which what who whom whose when where why how many much does did name same both")
+
+_PAIR = re.compile(rf"({UNSPACED_LETTER.pattern})(?=({UNSPACED_LETTER.pattern}))")
+_UNSPACED_ASKING = frozenset("的了是在哪里儿裡什么麼谁誰何吗嗎呢几幾怎のはをにがかでと")
 
 # A relation noun of a question and the steps that it takes in texts.
 _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -88,7 +92,7 @@ _STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"authors?|writers?", ("writer",)),
     (r"producers?", ("producer",)),
     (r"founders?|creators?", ("founder",)),
-    (r"teachers?", ("teacher",)),
+    (r"teachers?|who taught", ("teacher",)),
 )
 _STEP = re.compile(
     r"\b(?:" + "|".join(f"(?P<s{place}>{pattern})" for place, (pattern, _) in enumerate(_STEPS)) + r")\b"
@@ -174,5 +178,5 @@ def terms_of(text: str) -> frozenset[str]:
     tokens = [word for word in TOKEN.findall(text) if word.lower() not in FUNCTION_WORDS or word == "die"]
     if text.isascii() or not UNCASED.search(text):
         return frozenset(stem(word) for word in tokens)
-    pairs = (text[place : place + 2] for place in range(len(text) - 1) if UNSPACED_LETTER.match(text, place))
+    pairs = (match[1] + match[2] for match in _PAIR.finditer(text) if not _UNSPACED_ASKING.intersection(match.groups()))
     return frozenset([*(stem(word) for word in tokens if not UNSPACED_LETTER.match(word)), *pairs])

@@ -16,10 +16,12 @@ from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
 NOT_FOUND = "The context does not hold the answer."
-_LEAST_COVERAGE = 0.3
+_LEAST_COVERAGE = 0.4
 _HOPS = 3
 _WIDTH = 8
 _NEAR = 60
+# Where these are asked for, nothing else says where a date or a place has to stand.
+_LIFE = frozenset(("born", "die"))
 _DEFINITION = re.compile(r"\b(?:is|was|are|were)\s(?:an?|the|one of)\s(?P<what>[^.;]{3,120})")
 
 
@@ -166,8 +168,8 @@ def _path(
     last, passed = statements[-1], excluded | {statement.about for statement in statements[:-1]}
     if question.kind != "person":
         passed.add(last.about)
-    found = find_answer(question.kind, last.text, question.terms, passed)
-    near = 0.0 if found is None else 0.15 if found.distance < _NEAR else 0.05
+    found = find_answer(question.kind, last.text, question.terms & _LIFE or question.terms, passed)
+    near = 0.0 if found is None else 0.25 if found.distance < _NEAR else 0.05
     score = _covered(terms, weights) + near - 0.06 * (len(statements) - 1)
     answer = found.text if found else ""
     if last.title and last.about not in excluded and _is_described(question, statements):
