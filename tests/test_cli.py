@@ -506,6 +506,7 @@ def test_snippet_begins_at_the_beginning_unless_what_matters_lies_further_on() -
     assert " Omega word" in shown
     assert shown.endswith("word …")
     assert len(shown) <= 204
+    assert snippet(f"{long}End. Omega {long}", about=["omega"]).startswith("… Omega word")
 
 
 def test_one_line_has_no_breaks_and_no_control_characters() -> None:

@@ -18,6 +18,7 @@ from minirag.cli.options import (
     model_arguments,
     model_options,
     note_offline,
+    shows_bars,
     strategy_option,
     strategy_options,
 )
@@ -75,7 +76,7 @@ def _place(path: Path | None) -> Iterator[Path]:
 
 def _build(opened: Index) -> Usage:
     documents = load_documents()
-    report = opened.add(documents, progress=False)
+    report = opened.add(documents, progress=shows_bars(quiet=False))
     end_with(report.failed)
     info = opened.info()
     text = (

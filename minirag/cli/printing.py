@@ -15,7 +15,7 @@ import click
 from minirag.records import Answer, Citation, Failure, Hit, Usage
 
 SNIPPET = 200  # characters of a passage
-_LEAD = 80  # of them, at most, before what the snippet is about
+_LEAD = 120  # of them, at most, before what the snippet is about
 _ENDING = 40  # characters that tell a sentence
 
 
@@ -75,7 +75,8 @@ def snippet(text: str, *, about: Iterable[str]) -> str:
     place, length = next(((folded.find(each), len(each)) for each in wanted if each and each in folded), (0, 0))
     start = 0
     if place + length > SNIPPET:
-        start = text.rfind(" ", 0, max(1, place - _LEAD)) + 1
+        sentence = max(text.rfind(mark, max(0, place - _LEAD), place + 1) for mark in (". ", "! ", "? "))
+        start = sentence + 2 if sentence >= 0 else text.rfind(" ", 0, max(1, place - _LEAD)) + 1
     end = min(start + SNIPPET, len(text))
     if end < len(text) and (space := text.rfind(" ", start + SNIPPET // 2, end)) > 0:
         end = space
