@@ -8,9 +8,10 @@ _MONTH = (
     r"(?:January|February|March|April|May|June|July|August|September|October|November|December|"
     r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.?"
 )
-_YEAR = r"(?:1\d{3}|20\d{2}|[3-9]\d{2})"
+# A number of three digits is a year only where the words before say so.
+_YEAR = r"(?:1\d{3}|20\d{2}|(?:(?<=in )|(?<=year )|(?<=c\. )|(?<=died )|(?<=born ))[3-9]\d{2})"
 DATE = re.compile(
-    rf"\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH}),?\s?(?P<year>\d{{3,4}})"
+    rf"(?<!\d[.,])(?<![$£€])\b(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s)?(?P<month>{_MONTH}),?\s?(?P<year>\d{{3,4}})"
     rf"|(?P<month2>{_MONTH})\s(?:(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?\s)?(?P<year2>\d{{3,4}})"
     rf"|(?P<year3>{_YEAR}))\b(?!\s?%|,\d)"
 )
