@@ -15,6 +15,7 @@ import numpy as np
 import xxhash
 
 from minirag.records import Bridge, Extraction, Fact, Passage, Triple
+from minirag.storage.lexical import Postings
 from minirag.storage.tables import MultiMap, Rows, hash_key
 from minirag.storage.vectors import EXACT_LIMIT, Graph, quantise, search_exact, stored_matrix
 
@@ -167,6 +168,12 @@ class Segment:
     def bridges_by_entity(self) -> MultiMap:
         """From the hash of a normalised name to its bridging facts."""
         return self._multimap("bridge entities")
+
+    @cached_property
+    def postings(self) -> Postings:
+        """Which words stand in which passages."""
+        counts, lengths = self._array("term counts", "u1"), self._array("passage lengths", "<u4")
+        return Postings(self._multimap("terms"), counts, lengths)
 
     @cached_property
     def document_of_passage(self) -> NDArray[np.uint32]:

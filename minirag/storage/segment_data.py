@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.records import Bridge
+from minirag.storage.lexical import Postings
 from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage
 from minirag.storage.tables import MultiMap, encode_rows, hash_key, hash_keys, starts_of
 from minirag.storage.vectors import build_graph
@@ -62,6 +63,7 @@ class SegmentData:
         yield "passage vectors", self.passage_vectors.tobytes()
         yield "triple vectors", self.triple_vectors.tobytes()
         yield from self._document_sections()
+        yield from self._lexical_sections()
         yield from self._unit_sections()
 
     def _document_sections(self) -> Iterator[tuple[str, bytes]]:
@@ -74,6 +76,14 @@ class SegmentData:
         yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
         rows = np.arange(len(documents), dtype="<u4")
         yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
+
+    def _lexical_sections(self) -> Iterator[tuple[str, bytes]]:
+        """Titles count as part of every passage, as they do for the encoder."""
+        texts = (f"{document.title} {passage.text}" for document in self.documents for passage in document.passages)
+        postings = Postings.build(texts)
+        yield from _map("terms", postings.passages)
+        yield "term counts", postings.counts.tobytes()
+        yield "passage lengths", postings.lengths.tobytes()
 
     def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
         extractions = [p.extraction for p in self.passages if p.extraction]

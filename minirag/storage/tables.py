@@ -80,7 +80,12 @@ class MultiMap:
 
     def find(self, key: int) -> NDArray[np.uint32]:
         """The rows of one hash; none is an empty array."""
+        start, end = self.span(key)
+        return self.rows[start:end]
+
+    def span(self, key: int) -> tuple[int, int]:
+        """Where the rows of one hash lie in `rows`."""
         place = int(np.searchsorted(self.keys, np.uint64(key)))
         if place == len(self.keys) or int(self.keys[place]) != key:
-            return self.rows[:0]
-        return self.rows[int(self.starts[place]) : int(self.starts[place + 1])]
+            return 0, 0
+        return int(self.starts[place]), int(self.starts[place + 1])
