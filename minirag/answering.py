@@ -126,6 +126,7 @@ async def _ask(
             found=reading.found,
             citations=_cite(snapshot, [evidence.hits[item] for item in reading.items]),
             evidence=evidence.hits,
+            used=reading.items,
             chain=evidence.chain,
             steps=evidence.steps,
             usage=ledger.total(seconds=time.perf_counter() - started),

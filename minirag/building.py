@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from minirag.storage.snapshot import Snapshot
     from minirag.storage.store import Store
 
-BATCH = 1_024  # documents that are extracted, encoded and committed together
+BATCH = 512  # documents that are extracted, encoded and committed together
 
 Item = Document | Failure
 

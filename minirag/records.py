@@ -454,6 +454,7 @@ class Answer:
         found: Whether the evidence holds an answer.
         citations: The passages it rests on, numbered from 1.
         evidence: What the reader saw, in order.
+        used: Positions in `evidence` that the answer rests on.
         chain: The reasoning chain, where the strategy builds one.
         steps: What each iteration did, likewise.
         usage: Calls, tokens, dollars and seconds.
@@ -467,6 +468,7 @@ class Answer:
     found: bool
     citations: tuple[Citation, ...]
     evidence: tuple[Hit, ...]
+    used: tuple[int, ...]
     chain: tuple[Hit, ...]
     steps: tuple[Step, ...]
     usage: Usage

@@ -122,6 +122,7 @@ def test_an_llm_reads_once_and_is_cited_by_number(path: Path) -> None:
         answer = ask(QUESTION, index)
     assert len(server.requests) == 1
     assert (answer.text, answer.found, answer.model) == ("Weston-super-Mare", True, "openai/any")
+    assert answer.used == (1,)
     assert {c.passage_id for c in answer.citations} == set(answer.evidence[1].passage_ids)
     assert (answer.usage.calls, answer.usage.prompt_tokens, answer.usage.cached_tokens) == (1, 100, 40)
 

@@ -115,17 +115,8 @@ def _verdict(answer: Answer, question: DemoQuestion) -> str:
 
 
 def _led_by(answer: Answer) -> list[Hit]:
-    """Of what the reader saw and what rests on cited passages alone: bridging facts, and the best facts of each."""
-    cited = {citation.passage_id for citation in answer.citations}
-    shown: list[Hit] = []
-    told: set[str] = set()
-    for hit in answer.evidence:
-        if hit.kind == "passage" or not cited.issuperset(hit.passage_ids):
-            continue
-        if hit.kind == "bridge" or answer.text in hit.text or told.isdisjoint(hit.passage_ids):
-            shown.append(hit)
-            told.update(hit.passage_ids if hit.kind != "bridge" else ())
-    return shown
+    """What the reader used, other than whole passages, which are shown as citations already."""
+    return [answer.evidence[place] for place in answer.used if answer.evidence[place].kind != "passage"]
 
 
 def _total(spent: Usage, seconds: float) -> str:

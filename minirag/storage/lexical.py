@@ -30,9 +30,9 @@ _UNSPACED = re.compile(
 )
 _STOP_WORDS = frozenset(
     _WORD.findall(
-        "a an and are as at be but by did do does for from had has have he her him his how i if in into is it its me my no "
-        "not of on or our she so such than that the their them then there these they this those to was we were what when "
-        "where which who whom whose why will with you your"
+        "a an and are as at be but by did do does for from had has have he her him his how i if in into is it its me "
+        "my no not of on or our she so such than that the their them then there these they this those to was we were "
+        "what when where which who whom whose why will with you your"
     )
 )
 
