@@ -13,6 +13,7 @@ from minirag.building import restore
 from minirag.reasoner.names import normalise_name
 from minirag.records import KINDS
 from minirag.retrieving import nearest
+from minirag.storage.lexical import score_passages
 from minirag.storage.merging import read_alive, read_document
 from minirag.storage.snapshot import Snapshot
 
@@ -63,12 +64,23 @@ def _alive(mask: Any, count: int) -> list[int]:  # noqa: ANN401
 
 
 def answers_of(snapshot: Snapshot) -> list[Any]:
-    """What three fixed queries find, of each kind alone and of all, with their scores."""
+    """What three fixed queries find, of each kind alone and of all, and what BM25 gives, with the scores."""
     dimensions = int(snapshot.header["encoder"]["dimensions"])
     queries = np.random.default_rng(7).normal(size=(3, dimensions)).astype(np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
     groups = [[kind] for kind in KINDS] + [list(KINDS)]
-    return [
+    words = score_passages(
+        [segment.postings for segment in snapshot.segments],
+        [segment.alive("passages") for segment in snapshot.segments],
+        "Which harbour book did Ada Brell of Karsund write?",
+    )
+    lexical = sorted(
+        (segment.passage(row).id, round(float(score), 4))
+        for segment, scores in zip(snapshot.segments, words, strict=True)
+        for row, score in enumerate(scores)
+        if score
+    )
+    return [lexical] + [
         [sorted((hit.kind, hit.id, hit.text, round(hit.score, 4)) for hit in hits)]
         for query in queries
         for kinds in groups

@@ -181,10 +181,14 @@ def _check_columns(segment: Segment) -> None:
     for name, starts, owners, owned in slices:
         _check_slices(name, starts, segment.count(owners), segment.count(owned))
     _ = segment.unit_vectors, segment.passage_vectors, segment.triple_vectors  # their shapes are checked
+    postings = segment.postings
+    if len(postings.lengths) != segment.count("passages") or len(postings.counts) != len(postings.passages.rows):
+        raise ValueError("the words do not fit the passages")
     for index, rows_of in (
         (segment.documents_by_id, "documents"),
         (segment.facts_by_entity, "facts"),
         (segment.bridges_by_entity, "bridges"),
+        (postings.passages, "passages"),
     ):
         if len(index.rows) and int(index.rows.max()) >= segment.count(rows_of):
             raise ValueError(f"a lookup names {rows_of} that are not there")
