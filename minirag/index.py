@@ -35,7 +35,7 @@ from minirag.records import (
     Settings,
     Usage,
 )
-from minirag.retrieving import FLAT, find_passage, nearest
+from minirag.retrieving import FLAT, Row, find_passage, nearest, to_hit
 from minirag.splitting import count_tokens
 from minirag.storage.store import Mode, Store
 from minirag.storage.verifying import VerifyReport, verify
@@ -232,9 +232,13 @@ class Index:
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
         snapshot = self._store.snapshot
+        return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted)]
+
+    def search_rows(self, snapshot: Snapshot, query: str, *, k: int, kinds: Collection[Kind]) -> list[Row]:
+        """`search` by places alone, for callers that read only some of what is found."""
         if not query.strip() or not snapshot.count("passages"):
             return []
-        return nearest(snapshot, self.encoder.encode([query], role="query")[0], k=k, kinds=wanted)
+        return nearest(snapshot, self.encoder.encode([query], role="query")[0], k=k, kinds=kinds)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 

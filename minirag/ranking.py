@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
 
-from minirag.records import Hit
+from minirag.records import Kind
 
 
-def select_balanced(ranked: Sequence[Hit], *, k: int, max_bridges: int) -> list[Hit]:
+class Ranked(Protocol):
+    """A hit, or a row that may become one."""
+
+    @property
+    def kind(self) -> Kind:
+        """What it is."""
+        ...
+
+
+Unit = TypeVar("Unit", bound=Ranked)
+
+
+def select_balanced(ranked: Iterable[Unit], *, k: int, max_bridges: int) -> list[Unit]:
     """Keep the k best hits, at most max_bridges of them bridging facts (IndexRAG, balanced context selection).
 
     Args:
@@ -25,7 +38,7 @@ def select_balanced(ranked: Sequence[Hit], *, k: int, max_bridges: int) -> list[
         raise ValueError(f"k must be at least 1, not {k}")
     if max_bridges < 0:
         raise ValueError(f"max_bridges must not be negative, but is {max_bridges}")
-    kept: list[Hit] = []
+    kept: list[Unit] = []
     bridges = 0
     for hit in ranked:
         if hit.kind == "bridge":
@@ -36,19 +49,3 @@ def select_balanced(ranked: Sequence[Hit], *, k: int, max_bridges: int) -> list[
         if len(kept) == k:
             break
     return kept
-
-
-def rank_passages(ranked: Sequence[Hit]) -> tuple[tuple[str, float], ...]:
-    """Passages by their best unit: a fact counts for its passage, a bridging fact for all of its passages.
-
-    Args:
-        ranked: Hits, best first.
-
-    Returns:
-        Each passage id once with the score of its first hit, best first.
-    """
-    scores: dict[str, float] = {}
-    for hit in ranked:
-        for passage_id in hit.passage_ids:
-            scores.setdefault(passage_id, hit.score)
-    return tuple(scores.items())

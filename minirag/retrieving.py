@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,11 +16,30 @@ if TYPE_CHECKING:
 
     from minirag.storage.snapshot import Snapshot
 
+
+class Row(NamedTuple):
+    """A unit by its place, before anything of it is read.
+
+    Attributes:
+        score: Cosine similarity to the query.
+        segment: The segment's number in the snapshot.
+        kind: What it is.
+        row: Its row among those of its kind.
+    """
+
+    score: float
+    segment: int
+    kind: Kind
+    row: int
+
+
 Found = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
 FLAT: tuple[Kind, ...] = ("fact", "bridge")  # IndexRAG's one flat index
+PASSAGES: tuple[Kind, ...] = ("passage",)
+LEAST_RANKED = 20  # passages that a strategy ranks however few are read
 
 
-def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Collection[Kind] = FLAT) -> list[Hit]:
+def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Collection[Kind] = FLAT) -> list[Row]:
     """The k units most similar to a query, over all segments.
 
     Args:
@@ -30,16 +49,16 @@ def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Co
         kinds: Which kinds of unit compete.
 
     Returns:
-        Hits, best first; equal scores in the order of the file.
+        Best first; equal scores in the order of the file.
     """
     found = [
-        (float(score), number, kind, int(row))
+        Row(score, number, kind, row)
         for number, segment in enumerate(snapshot.segments)
         for kind, rows, scores in _search(segment, query, k, kinds)
         for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
     ]
-    found.sort(key=lambda entry: (-entry[0], entry[1], entry[2], entry[3]))
-    return [to_hit(snapshot.segments[number], kind, row, score) for score, number, kind, row in found[:k]]
+    found.sort(key=lambda row: (-row.score, row.segment, row.kind, row.row))
+    return found[:k]
 
 
 def _search(
@@ -98,8 +117,10 @@ def _alive(search: Callable[[int], Found], k: int, alive: NDArray[np.bool_] | No
         rows, scores = search(asked)
 
 
-def to_hit(segment: Segment, kind: Kind, row: int, score: float) -> Hit:
+def to_hit(snapshot: Snapshot, found: Row) -> Hit:
     """A row as the user sees it."""
+    score, number, kind, row = found
+    segment = snapshot.segments[number]
     if kind == "bridge":
         bridge = segment.bridge(row)
         documents = dict.fromkeys(passage_id.rpartition("#")[0] for passage_id in bridge.passage_ids)
@@ -128,3 +149,37 @@ def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | N
         return None
     passage = segment.passage(row)
     return (passage, segment.documents[document][1]) if passage.id == passage_id else None
+
+
+def rank_passages(snapshot: Snapshot, ranked: Iterable[Row], *, most: int) -> tuple[tuple[str, float], ...]:
+    """Passages by their best unit: a fact counts for its passage, a bridging fact for all of its passages.
+
+    Args:
+        snapshot: Where the rows are.
+        ranked: Best first.
+        most: Stop at so many passages.
+
+    Returns:
+        Each passage id once with the score of its first row, best first.
+    """
+    scores: dict[str, float] = {}
+    seen: set[tuple[int, int]] = set()
+    for found in ranked:
+        if len(scores) >= most:
+            break
+        segment = snapshot.segments[found.segment]
+        if found.kind == "bridge":
+            passage_ids = segment.bridge(found.row).passage_ids
+        else:
+            owner = found.row if found.kind == "passage" else _owner(segment, found.kind, found.row)
+            if (found.segment, owner) in seen:
+                continue
+            seen.add((found.segment, owner))
+            passage_ids = (segment.passage(owner).id,)
+        for passage_id in passage_ids:
+            scores.setdefault(passage_id, found.score)
+    return tuple(scores.items())
+
+
+def _owner(segment: Segment, kind: Kind, row: int) -> int:
+    return int(segment.passage_of_fact[row] if kind == "fact" else segment.passage_of_triple[row])

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minirag.ranking import rank_passages, select_balanced
+from minirag.ranking import select_balanced
 from minirag.records import Hit, Kind
 
 
@@ -52,7 +52,3 @@ def test_selection_is_a_subsequence_within_both_limits(ranked: list[Hit], k: int
     bridges = sum(h.kind == "bridge" for h in ranked)
     assert len(kept) == min(k, len(ranked) - bridges + min(bridges, most))
     assert sum(h.kind == "bridge" for h in kept) <= most
-
-
-def test_passages_by_their_best_unit() -> None:
-    assert rank_passages(RANKED) == (("a#0", 0.9), ("b#0", 0.9), ("c#0", 0.8), ("d#0", 0.6), ("e#0", 0.5))

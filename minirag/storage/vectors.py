@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 # Up to here one pass over all vectors is quick enough that a graph would only lose neighbours.
 EXACT_LIMIT = 50_000
 _CONNECTIVITY = 16
+_SMALL_CONNECTIVITY = 8  # of a graph that only a plain usearch will ever search: half the size, half the time
 _EXPANSION_ADD = 64
 _EXPANSION_SEARCH = 192
 
@@ -69,7 +70,7 @@ def build_graph(matrix: NDArray[np.int8]) -> bytes:
         ndim=matrix.shape[1],
         metric="cos",
         dtype="i8",
-        connectivity=_CONNECTIVITY,
+        connectivity=_CONNECTIVITY if len(matrix) > EXACT_LIMIT else _SMALL_CONNECTIVITY,
         expansion_add=_EXPANSION_ADD,
         expansion_search=_EXPANSION_SEARCH,
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from minirag.index import Index
-from minirag.ranking import rank_passages, select_balanced
+from minirag.ranking import select_balanced
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
+from minirag.retrieving import FLAT, LEAST_RANKED, rank_passages, to_hit
 
 _DEPTH = 8  # units looked at for every one that the reader sees
 
@@ -32,6 +33,15 @@ async def retrieve(
     Raises:
         ValueError: If k < 1 or k_b < 0.
     """
-    found = await asyncio.to_thread(index.search, question, k=max(k, 10) * _DEPTH)
-    balanced = select_balanced(found, k=len(found) or 1, max_bridges=k_b)
-    return Evidence(tuple(select_balanced(found, k=k, max_bridges=k_b)), rank_passages(balanced))
+    if k_b < 0:
+        raise ValueError(f"k_b must not be negative, but is {k_b}")
+    return await asyncio.to_thread(_retrieve, question, index, k, k_b)
+
+
+def _retrieve(question: str, index: Index, k: int, k_b: int) -> Evidence:
+    snapshot = index.snapshot
+    most = max(k, LEAST_RANKED)
+    found = index.search_rows(snapshot, question, k=most * _DEPTH, kinds=FLAT)
+    balanced = select_balanced(found, k=most * _DEPTH, max_bridges=k_b)
+    hits = tuple(to_hit(snapshot, row) for row in balanced[:k])
+    return Evidence(hits, rank_passages(snapshot, balanced, most=most))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from minirag.index import Index
-from minirag.ranking import rank_passages
 from minirag.reasoner import Reasoner
-from minirag.records import Evidence, Kind
+from minirag.records import Evidence
+from minirag.retrieving import LEAST_RANKED, PASSAGES, rank_passages, to_hit
 
 
 async def retrieve(question: str, index: Index, reasoner: Reasoner, *, k: int = 10) -> Evidence:  # noqa: ARG001
@@ -19,6 +19,11 @@ async def retrieve(question: str, index: Index, reasoner: Reasoner, *, k: int = 
         reasoner: Not needed.
         k: How many passages the reader sees, at least 1.
     """
-    kinds: tuple[Kind] = ("passage",)
-    hits = await asyncio.to_thread(index.search, question, k=max(k, 10), kinds=kinds)
-    return Evidence(tuple(hits[:k]), rank_passages(hits))
+    return await asyncio.to_thread(_retrieve, question, index, k)
+
+
+def _retrieve(question: str, index: Index, k: int) -> Evidence:
+    snapshot = index.snapshot
+    rows = index.search_rows(snapshot, question, k=max(k, LEAST_RANKED), kinds=PASSAGES)
+    hits = tuple(to_hit(snapshot, row) for row in rows[:k])
+    return Evidence(hits, rank_passages(snapshot, rows, most=len(rows)))
