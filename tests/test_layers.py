@@ -13,7 +13,9 @@ ROOT = Path(minirag.__file__).parent
 
 # From the top down. A package stands for all of its modules, which may import each other.
 ROWS = [
-    {"minirag", "minirag.cli", "minirag.__main__"},
+    {"minirag.__main__"},
+    {"minirag.cli"},
+    {"minirag"},
     {"minirag.evaluation", "minirag.training"},
     {"minirag.answering"},
     {"minirag.strategies"},

@@ -1,0 +1,254 @@
+"""Scoring passages by what they say and by who names them: bridge entities followed at query time.
+
+What a question asks is often not said where its words are: the passage that matches names something, and the passage
+about that name holds the answer. So passages are scored twice: by their own similarity to the question, then by the
+links from the facts of the best ones. Following a name moved recall@5 further than any encoder did (see the README).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.reasoner.names import TOKEN, is_bridge_name, normalise_name, title_entity
+from minirag.storage.lexical import score_passages
+from minirag.storage.segment import Segment
+from minirag.storage.tables import hash_key
+from minirag.storage.vectors import quantise, search_exact
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.storage.snapshot import Snapshot
+
+    Scores = NDArray[np.float32]
+
+_DEPTH = 4_096  # rows of a segment that are told apart; the rest share the score of the last of them
+_SPAN = 8  # words of a question that may be one name
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """How much each signal counts; see `score`.
+
+    Attributes:
+        lexical: Of BM25, scaled to at most 1, beside a cosine.
+        named: Of a passage whose title's entity the question names.
+        linked: Of a link from a fact of the best passages.
+        sources: How many best passages links are followed from.
+        sharpness: The power to which a fact's own score is raised before it counts for its links.
+    """
+
+    lexical: float = 0.2
+    named: float = 0.1
+    linked: float = 0.4
+    sources: int = 10
+    sharpness: float = 4.0
+
+
+class Space:
+    """All passages of a snapshot in one row of numbers, and likewise its facts."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        """Count; nothing is read."""
+        self.snapshot = snapshot
+        self.passage_starts = _starts(snapshot, "passages")
+        self.fact_starts = _starts(snapshot, "facts")
+
+    def locate(self, passage: int) -> tuple[Segment, int]:
+        """The segment and the row in it of a passage."""
+        number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
+        return self.snapshot.segments[number], passage - int(self.passage_starts[number])
+
+    def facts_of(self, passage: int) -> range:
+        """The numbers of a passage's facts."""
+        number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
+        slices = self.snapshot.segments[number].fact_slices
+        row = passage - int(self.passage_starts[number])
+        start = int(self.fact_starts[number])
+        return range(start + int(slices[row]), start + int(slices[row + 1]))
+
+    def fact(self, number: int) -> tuple[Segment, int]:
+        """The segment and the row in it of a fact."""
+        segment = int(np.searchsorted(self.fact_starts, number, side="right")) - 1
+        return self.snapshot.segments[segment], number - int(self.fact_starts[segment])
+
+    def naming(self, key: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Passages whose facts name an entity, and how many of their facts do; the dead ones are left out."""
+        found: list[NDArray[np.int64]] = []
+        counts: list[NDArray[np.int64]] = []
+        for start, segment in zip(self.passage_starts.tolist(), self.snapshot.segments, strict=False):
+            rows = segment.facts_by_entity.find(key)
+            if not len(rows):
+                continue
+            passages, often = np.unique(segment.passage_of_fact[rows], return_counts=True)
+            alive = segment.alive("passages")
+            if alive is not None:
+                kept = alive[passages]
+                passages, often = passages[kept], often[kept]
+            found.append(passages.astype(np.int64) + start)
+            counts.append(often)
+        none = np.empty(0, np.int64)
+        return np.concatenate(found) if found else none, np.concatenate(counts) if counts else none
+
+
+def score(space: Space, question: str, vector: Scores, weights: Weights) -> tuple[Scores, Scores]:
+    """Score all passages for a question.
+
+    Args:
+        space: The passages.
+        question: What is asked; BM25 and names are taken from it.
+        vector: The question's, or that of question and chain: a unit vector `(dim,)`.
+        weights: Of the signals.
+
+    Returns:
+        Scores `(passages,)`, minus infinity for the dead, and the cosines of all facts `(facts,)`.
+    """
+    own, facts = _own_scores(space, question, vector, weights)
+    return own + weights.linked * _link_scores(space, own, facts, weights), facts
+
+
+def _own_scores(space: Space, question: str, vector: Scores, weights: Weights) -> tuple[Scores, Scores]:
+    """By what a passage says itself: the mean of its cosine and its best fact's, BM25, and its name in the question."""
+    segments = space.snapshot.segments
+    passages = np.concatenate([_passage_cosines(segment, vector) for segment in segments])
+    facts = np.concatenate([_fact_cosines(segment, vector) for segment in segments])
+    best = np.concatenate(
+        [
+            _best_facts(segment, facts[start:end])
+            for segment, start, end in zip(segments, space.fact_starts, space.fact_starts[1:], strict=True)
+        ]
+    )
+    own = np.where(np.isnan(best), passages, (passages + best) / 2)
+    alive = [segment.alive("passages") for segment in segments]
+    lexical = np.concatenate(score_passages([segment.postings for segment in segments], alive, question))
+    own += weights.lexical * lexical / max(1e-6, float(lexical.max(initial=0)))
+    for passage in named_in(space, question):
+        own[passage] += weights.named
+    for start, mask in zip(space.passage_starts.tolist(), alive, strict=False):
+        if mask is not None:
+            own[start : start + len(mask)][~mask] = -np.inf
+    return own.astype(np.float32), facts
+
+
+def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights) -> Scores:
+    """For each passage, its strongest link from a fact of the best passages, 0 to 1."""
+    linked = np.zeros_like(own)
+    sources = _best(own, weights.sources)
+    strengths = {fact: facts[fact] + own[passage] for passage in sources for fact in space.facts_of(passage)}
+    most = max(strengths.values(), default=0.0)
+    if most <= 0:
+        return linked
+    naming: dict[int, tuple[NDArray[np.int64], Scores]] = {}
+    for passage in sources:
+        for fact in space.facts_of(passage):
+            strength = max(0.0, float(strengths[fact]) / float(most)) ** weights.sharpness
+            for key in keys_of_fact(*space.fact(fact)):
+                if key not in naming:
+                    naming[key] = _links(space, key)
+                others, weight = naming[key]
+                elsewhere = others != passage
+                rows = others[elsewhere]
+                linked[rows] = np.maximum(linked[rows], strength * weight[elsewhere])
+    return linked
+
+
+def _links(space: Space, key: int) -> tuple[NDArray[np.int64], Scores]:
+    """Passages that an entity leads to: 1 for those about it, else the share of their facts, less for common names."""
+    passages, counts = space.naming(key)
+    shares = [
+        often / max(1, len(space.facts_of(passage))) for passage, often in zip(passages.tolist(), counts, strict=True)
+    ]
+    weight = np.array(shares, np.float32) / max(1.0, len(passages)) ** 0.5
+    for place, passage in enumerate(passages.tolist()):
+        if title_key(*space.locate(passage)) == key:
+            weight[place] = 1.0
+    return passages, weight
+
+
+def named_in(space: Space, question: str) -> list[int]:
+    """Passages whose title's entity the question names, by its longest names first."""
+    found: list[int] = []
+    for key in _names_in(space, question):
+        found += [p for p in space.naming(key)[0].tolist() if title_key(*space.locate(p)) == key]
+    return found
+
+
+def _names_in(space: Space, question: str) -> Iterator[int]:
+    words = TOKEN.findall(question)
+    start = 0
+    while start < len(words):
+        for length in range(min(_SPAN, len(words) - start), 0, -1):
+            name = " ".join(words[start : start + length])
+            if length == 1 and not (name[:1].isupper() or name[:1].isdigit()):
+                continue
+            key = name_key(name)
+            if key is not None and any(len(segment.facts_by_entity.find(key)) for segment in space.snapshot.segments):
+                yield key
+                start += length - 1
+                break
+        start += 1
+
+
+@lru_cache(maxsize=65_536)
+def name_key(name: str) -> int | None:
+    """The hash under which a name is looked up; None for names that link nothing."""
+    return hash_key(normalise_name(name)) if is_bridge_name(name) else None
+
+
+def title_key(segment: Segment, passage: int) -> int | None:
+    """The hash of what a passage's document is about, None without a title."""
+    title = segment.documents[int(segment.document_of_passage[passage])][1]
+    return _title_key(title) if title else None
+
+
+@lru_cache(maxsize=65_536)
+def _title_key(title: str) -> int:
+    return hash_key(normalise_name(title_entity(title)))
+
+
+def keys_of_fact(segment: Segment, row: int) -> list[int]:
+    """The hashes of the linking names in a fact."""
+    return [key for name in segment.facts[row][1] if (key := name_key(name)) is not None]
+
+
+def _passage_cosines(segment: Segment, vector: Scores) -> Scores:
+    rows, cosines = search_exact(segment.passage_vectors, quantise(vector[None])[0], _DEPTH)
+    return _spread(rows, cosines, segment.count("passages"))
+
+
+def _fact_cosines(segment: Segment, vector: Scores) -> Scores:
+    rows, cosines = segment.search_units(vector, _DEPTH)
+    facts = rows < segment.count("facts")
+    return _spread(rows[facts], cosines[facts], segment.count("facts"))
+
+
+def _spread(rows: NDArray[np.int64], cosines: Scores, count: int) -> Scores:
+    whole = np.full(count, cosines.min(initial=1.0) if len(cosines) else 0.0, np.float32)
+    whole[rows] = cosines
+    return whole
+
+
+def _best_facts(segment: Segment, cosines: Scores) -> Scores:
+    """The best fact's cosine by passage, NaN where a passage has none."""
+    slices = segment.fact_slices.astype(np.int64)
+    best = np.full(segment.count("passages"), np.nan, np.float32)
+    some = slices[1:] > slices[:-1]
+    if some.any():
+        best[some] = np.maximum.reduceat(cosines, slices[:-1][some])
+    return best
+
+
+def _best(scores: Scores, most: int) -> list[int]:
+    """The best passages, best first, the dead left out."""
+    count = min(most, len(scores))
+    top = np.argpartition(-scores, count - 1)[:count] if count else np.empty(0, np.int64)
+    return [int(p) for p in top[np.argsort(-scores[top], kind="stable")] if np.isfinite(scores[p])]
+
+
+def _starts(snapshot: Snapshot, name: str) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum([segment.count(name) for segment in snapshot.segments])]).astype(np.int64)
