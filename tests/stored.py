@@ -12,7 +12,7 @@ from minirag import Document
 from minirag.building import restore
 from minirag.reasoner.names import normalise_name
 from minirag.records import KINDS
-from minirag.retrieving import nearest
+from minirag.retrieving import nearest, to_hit
 from minirag.storage.lexical import score_passages
 from minirag.storage.merging import read_alive, read_document
 from minirag.storage.snapshot import Snapshot
@@ -80,12 +80,12 @@ def answers_of(snapshot: Snapshot) -> list[Any]:
         for row, score in enumerate(scores)
         if score
     )
-    return [lexical] + [
-        [sorted((hit.kind, hit.id, hit.text, round(hit.score, 4)) for hit in hits)]
-        for query in queries
-        for kinds in groups
-        for hits in [nearest(snapshot, query, k=1_000, kinds=kinds)]
-    ]
+    answers: list[Any] = [lexical]
+    for query in queries:
+        for kinds in groups:
+            hits = [to_hit(snapshot, row) for row in nearest(snapshot, query, k=1_000, kinds=kinds)]
+            answers.append(sorted((hit.kind, hit.id, hit.text, round(hit.score, 4)) for hit in hits))
+    return answers
 
 
 def vectors_of(snapshot: Snapshot) -> list[bytes]:

@@ -133,8 +133,10 @@ class Snapshot:
 
 def _reader(snapshot: Snapshot, entry: SegmentEntry) -> Any:  # noqa: ANN401
     def read(name: str) -> memoryview:
-        section = entry.dead[name.removeprefix("dead ")] if name.startswith("dead ") else entry.sections[name]
-        return snapshot.read(name, section)
+        place = entry.dead.get(name.removeprefix("dead ")) if name.startswith("dead ") else entry.sections.get(name)
+        if place is None:
+            raise IndexCorruptError(snapshot.path, name, "the file has none. Build the index anew, or restore a copy")
+        return snapshot.read(name, place)
 
     return read
 

@@ -1,0 +1,61 @@
+import threading
+
+import numpy as np
+import pytest
+
+from minirag.storage.vectors import Graph, build_graph, quantise, search_exact, similarities, stored_matrix
+
+
+@pytest.fixture(scope="module")
+def unit() -> "np.ndarray[tuple[int, int], np.dtype[np.float32]]":
+    vectors = np.random.default_rng(1).normal(size=(2_000, 384)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_bytes_keep_the_cosine(unit: "np.ndarray[tuple[int, int], np.dtype[np.float32]]") -> None:
+    rows, scores = search_exact(quantise(unit), quantise(unit[:1])[0], 2_000)
+    assert rows[0] == 0
+    assert float(np.abs(scores - (unit @ unit[0])[rows]).max()) < 0.001
+    assert float(np.abs(similarities(quantise(unit[:50]), unit[0]) - unit[:50] @ unit[0]).max()) < 0.001
+
+
+def test_zero_stays_zero() -> None:
+    assert quantise(np.zeros((1, 4), np.float32)).tolist() == [[0, 0, 0, 0]]
+    assert quantise(np.zeros((0, 4), np.float32)).shape == (0, 4)
+
+
+def test_searching_nothing_finds_nothing() -> None:
+    rows, scores = search_exact(np.empty((0, 4), np.int8), np.ones(4, np.int8), 5)
+    assert (len(rows), len(scores)) == (0, 0)
+
+
+def test_a_graph_holds_its_matrix_and_finds_most(unit: "np.ndarray[tuple[int, int], np.dtype[np.float32]]") -> None:
+    matrix = quantise(unit)
+    blob = build_graph(matrix)
+    stored = stored_matrix(blob, rows=2_000, dimensions=384)
+    assert stored is not None
+    assert (stored == matrix).all()
+    assert stored_matrix(blob, rows=1_999, dimensions=384) is None
+    assert build_graph(matrix) == blob
+    graph = Graph(memoryview(blob), 384)
+    found = [
+        set(graph.search(row, 10)[0].tolist()) & set(search_exact(matrix, row, 10)[0].tolist()) for row in matrix[:50]
+    ]
+    assert sum(map(len, found)) > 400
+
+
+def test_sixteen_threads_search_one_graph(unit: "np.ndarray[tuple[int, int], np.dtype[np.float32]]") -> None:
+    matrix = quantise(unit)
+    graph = Graph(memoryview(build_graph(matrix)), 384)
+    expected = [graph.search(row, 5)[0].tolist() for row in matrix[:40]]
+    found: list[list[list[int]]] = []
+
+    def search() -> None:
+        found.append([graph.search(row, 5)[0].tolist() for row in matrix[:40]])
+
+    threads = [threading.Thread(target=search) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 16
