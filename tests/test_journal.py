@@ -1,5 +1,4 @@
 import errno
-import os
 import subprocess
 import sys
 import time
@@ -34,8 +33,8 @@ def test_the_next_run_reads_what_was_put(index_path: Path) -> None:
 
 def test_a_killed_process_loses_nothing_that_was_put(index_path: Path) -> None:
     script = (
-        "import os, sys, pathlib; from minirag.storage.journal import Journal; journal = Journal(pathlib.Path(sys.argv[1]));"
-        "[journal.put(str(n), n) for n in range(20)]; os._exit(9)"
+        "import os, sys, pathlib; from minirag.storage.journal import Journal;"
+        "journal = Journal(pathlib.Path(sys.argv[1])); [journal.put(str(n), n) for n in range(20)]; os._exit(9)"
     )
     assert subprocess.run([sys.executable, "-c", script, str(index_path)], check=False).returncode == 9
     assert [Journal(index_path).get(str(number)) for number in range(21)] == [*range(20), None]
@@ -60,7 +59,7 @@ def test_a_damaged_line_is_ignored(index_path: Path) -> None:
         for key in "abc":
             journal.put(key, key * 3)
     content = journal.path.read_bytes()
-    journal.path.write_bytes(content.replace(b"bbb", b"bxb") + bytes(range(256)))
+    journal.path.write_bytes(content.replace(b"bbb", b"bxb") + b"\n" + bytes(range(256)))
     again = Journal(index_path)
     assert [again.get(key) for key in "abc"] == ["aaa", None, "ccc"]
 
@@ -134,6 +133,6 @@ def test_a_full_disk_keeps_what_is_there(index_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", script, str(index_path)], capture_output=True, text=True, check=True)
     number, needed = map(int, done.stdout.split())
     assert (number, needed) == (15, len('\n0123456789abcdef ["15","",[]]') + 100)
-    assert os.stat(index_path.with_name("notes.usearch.replies")).st_size == 2_000
+    assert index_path.with_name("notes.usearch.replies").stat().st_size == 2_000
     journal = Journal(index_path)
     assert [journal.get(str(kept)) for kept in (0, 14, 15)] == ["x" * 100, "x" * 100, None]

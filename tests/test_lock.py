@@ -90,7 +90,7 @@ def test_it_is_released_after_an_error(tmp_path: Path) -> None:
 
 def test_a_vanished_folder_stays_vanished(tmp_path: Path) -> None:
     with (
-        pytest.raises(IndexWriteError, match="its folder .* is gone"),
+        pytest.raises(IndexWriteError, match=r"its folder .* is gone"),
         writer_lock(tmp_path / "gone" / "notes.usearch"),
     ):
         pass
