@@ -21,7 +21,7 @@ ROWS = [
     {"minirag.strategies"},
     {"minirag.index"},
     {"minirag.building", "minirag.repairing"},
-    {"minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
+    {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
     {"minirag.extraction", "minirag.splitting", "minirag.ranking", "minirag.loading", "minirag.models"},
     {"minirag.reasoner"},
     {"minirag.encoder"},
