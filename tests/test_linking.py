@@ -31,6 +31,12 @@ def test_else_each_document_is_joined_with_the_next() -> None:
     )
 
 
+def test_what_many_documents_mention_and_none_explains_joins_nothing() -> None:
+    facts = tuple(fact(f"Jo Hill wrote {title}.", title, title) for title in ("Ash", "Bay", "Cod", "Dun"))
+    assert link_documents(SharedEntity("Jo Hill", facts)) == ()
+    assert len(link_documents(SharedEntity("Jo Hill", facts), most_unexplained=4)) == 3
+
+
 def test_the_fact_that_names_the_entity_is_chosen() -> None:
     facts = (
         fact("He left.", "a"),
@@ -57,5 +63,5 @@ def test_bridging_facts_fit_the_encoder() -> None:
 def test_many_documents_take_linear_time_and_give_a_limited_number() -> None:
     facts = tuple(fact(f"Jo Hill wrote book {number}.", str(number)) for number in range(20_000))
     started = time.perf_counter()
-    assert len(link_documents(SharedEntity("Jo Hill", facts), most=16)) == 16
+    assert len(link_documents(SharedEntity("Jo Hill", facts), most_unexplained=20_000)) == 16
     assert time.perf_counter() - started < 5

@@ -12,15 +12,18 @@ _MOST_WORDS = 100
 _MOST_CHARACTERS = 600
 
 
-def link_documents(entity: SharedEntity, *, most: int = 16) -> tuple[BridgingFact, ...]:
+def link_documents(entity: SharedEntity, *, most: int = 16, most_unexplained: int = 3) -> tuple[BridgingFact, ...]:
     """Join what the documents say of a shared name, two documents at a time.
 
-    Where one document is about the entity, its first fact explains the name in each of the others; else each document
-    is joined with the next one.
+    Where one document is about the entity, its first fact explains the name in each of the others: these are the
+    bridging facts that retrieval gains by. Else each document is joined with the next one, if they are few: what many
+    documents mention and none explains says little of any two, and would only stand in the way of better units.
 
     Args:
         entity: The name and the facts, of at least two documents.
         most: Bridging facts at most; the work grows with the number of facts, not with its square.
+
+        most_unexplained: Documents at most where none is about the entity.
 
     Returns:
         Bridging facts in the order of the documents; none when the documents say the same words.
@@ -30,8 +33,10 @@ def link_documents(entity: SharedEntity, *, most: int = 16) -> tuple[BridgingFac
     about = [place for place in chosen if _is_about(entity.facts[place], key)]
     if about:
         pairs: Iterable[tuple[int, int]] = ((place, about[0]) for place in chosen if place != about[0])
-    else:
+    elif len(chosen) <= most_unexplained:
         pairs = pairwise(chosen)
+    else:
+        return ()
     joined = (_join(entity, first, second) for first, second in pairs)
     return tuple(fact for fact in joined if fact is not None)[:most]
 

@@ -22,7 +22,7 @@ from minirag.records import (
     Usage,
 )
 
-VERSION = "offline-1"
+VERSION = "offline-2"
 
 
 class OfflineReasoner:
