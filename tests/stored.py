@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from minirag import Document
+from minirag import Document, Index
 from minirag.building import restore
+from minirag.encoder import OnnxEncoder
 from minirag.reasoner.names import normalise_name
 from minirag.records import KINDS
 from minirag.retrieving import nearest, to_hit
 from minirag.storage.lexical import score_passages
 from minirag.storage.merging import read_alive, read_document
 from minirag.storage.snapshot import Snapshot
+from minirag.storage.store import Mode
 
 PEOPLE = ("Ada Brell", "Otto Vane", "Mira Holt", "Sven Dahl")
 PLACES = ("Karsund", "Ostwick", "Grey Coast")
@@ -33,6 +37,17 @@ def make_documents(count: int, *, start: int = 0) -> list[Document]:
         )
         for number in range(start, start + count)
     ]
+
+
+@cache
+def shipped_encoder() -> OnnxEncoder:
+    """One for all tests of a process: to load it takes a second."""
+    return OnnxEncoder()
+
+
+def open_offline(path: Path, *, mode: Mode = "a") -> Index:
+    """An index that costs nothing to fill."""
+    return Index(path, model="offline", encoder=shipped_encoder(), mode=mode)
 
 
 def contents_of(snapshot: Snapshot) -> dict[str, list[Any]]:
