@@ -7,10 +7,10 @@ links from the facts of the best ones. Following a name moved recall@5 further t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -37,17 +37,29 @@ class Weights:
 
     Attributes:
         lexical: Of BM25, scaled to at most 1, beside a cosine.
-        named: Of a passage whose title's entity the question names.
+        named: Of a link from a name in the question.
         linked: Of a link from a fact of the best passages.
         sources: How many best passages links are followed from.
         sharpness: The power to which a fact's own score is raised before it counts for its links.
     """
 
     lexical: float = 0.2
-    named: float = 0.1
+    named: float = 0.15
     linked: float = 0.4
     sources: int = 10
     sharpness: float = 4.0
+
+
+class Link(NamedTuple):
+    """Names to follow.
+
+    Attributes:
+        home: The passage that they stand in; they do not lead back to it.
+        keys: The hashes of the names.
+    """
+
+    home: int
+    keys: Sequence[int]
 
 
 class Space:
@@ -64,6 +76,16 @@ class Space:
         number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
         return self.snapshot.segments[number], passage - int(self.passage_starts[number])
 
+    def find(self, passage_id: str) -> int:
+        """The number of a passage by its id, which is one of the snapshot's."""
+        document_id, _, place = passage_id.rpartition("#")
+        found = self.snapshot.find_document(document_id)
+        if found is None:
+            raise KeyError(passage_id)
+        segment, document = found
+        start = int(self.passage_starts[self.snapshot.segments.index(segment)])
+        return start + int(segment.document_slices[document]) + int(place.partition("-")[0])
+
     def facts_of(self, passage: int) -> range:
         """The numbers of a passage's facts."""
         number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
@@ -76,6 +98,12 @@ class Space:
         """The segment and the row in it of a fact."""
         segment = int(np.searchsorted(self.fact_starts, number, side="right")) - 1
         return self.snapshot.segments[segment], number - int(self.fact_starts[segment])
+
+    def passage_of(self, fact: int) -> int:
+        """The passage of a fact."""
+        segment = int(np.searchsorted(self.fact_starts, fact, side="right")) - 1
+        owner = self.snapshot.segments[segment].passage_of_fact[fact - int(self.fact_starts[segment])]
+        return int(self.passage_starts[segment]) + int(owner)
 
     def naming(self, key: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Passages whose facts name an entity, and how many of their facts do; the dead ones are left out."""
@@ -96,7 +124,9 @@ class Space:
         return np.concatenate(found) if found else none, np.concatenate(counts) if counts else none
 
 
-def score(space: Space, question: str, vector: Scores, weights: Weights) -> tuple[Scores, Scores]:
+def score(
+    space: Space, question: str, vector: Scores, weights: Weights, *, chain: Sequence[Link] = ()
+) -> tuple[Scores, Scores]:
     """Score all passages for a question.
 
     Args:
@@ -104,12 +134,13 @@ def score(space: Space, question: str, vector: Scores, weights: Weights) -> tupl
         question: What is asked; BM25 and names are taken from it.
         vector: The question's, or that of question and chain: a unit vector `(dim,)`.
         weights: Of the signals.
+        chain: Links that count in full, whatever the question says.
 
     Returns:
         Scores `(passages,)`, minus infinity for the dead, and the cosines of all facts `(facts,)`.
     """
     own, facts = _own_scores(space, question, vector, weights)
-    return own + weights.linked * _link_scores(space, own, facts, weights), facts
+    return own + weights.linked * _link_scores(space, own, facts, weights, chain), facts
 
 
 def _own_scores(space: Space, question: str, vector: Scores, weights: Weights) -> tuple[Scores, Scores]:
@@ -127,33 +158,29 @@ def _own_scores(space: Space, question: str, vector: Scores, weights: Weights) -
     alive = [segment.alive("passages") for segment in segments]
     lexical = np.concatenate(score_passages([segment.postings for segment in segments], alive, question))
     own += weights.lexical * lexical / max(1e-6, float(lexical.max(initial=0)))
-    for passage in named_in(space, question):
-        own[passage] += weights.named
-    for start, mask in zip(space.passage_starts.tolist(), alive, strict=False):
-        if mask is not None:
-            own[start : start + len(mask)][~mask] = -np.inf
-    return own.astype(np.float32), facts
+    own += weights.named * _named_scores(space, question)
+    return _bury(space, own.astype(np.float32)), facts
 
 
-def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights) -> Scores:
-    """For each passage, its strongest link from a fact of the best passages, 0 to 1."""
+def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights, chain: Sequence[Link]) -> Scores:
+    """For each passage, its strongest link from a fact of the best passages or of the chain, 0 to 1."""
     linked = np.zeros_like(own)
-    sources = _best(own, weights.sources)
+    sources = best_passages(own, weights.sources)
     strengths = {fact: facts[fact] + own[passage] for passage in sources for fact in space.facts_of(passage)}
-    most = max(strengths.values(), default=0.0)
-    if most <= 0:
-        return linked
-    naming: dict[int, tuple[NDArray[np.int64], Scores]] = {}
-    for passage in sources:
-        for fact in space.facts_of(passage):
-            strength = max(0.0, float(strengths[fact]) / float(most)) ** weights.sharpness
-            for key in keys_of_fact(*space.fact(fact)):
-                if key not in naming:
-                    naming[key] = _links(space, key)
-                others, weight = naming[key]
-                elsewhere = others != passage
-                rows = others[elsewhere]
-                linked[rows] = np.maximum(linked[rows], strength * weight[elsewhere])
+    most = max(1e-6, *strengths.values()) if strengths else 1.0
+    links: dict[int, tuple[NDArray[np.int64], Scores]] = {}
+    shares = {fact: max(0.0, float(value) / float(most)) ** weights.sharpness for fact, value in strengths.items()}
+    followed = [
+        (Link(space.passage_of(fact), keys_of_fact(*space.fact(fact))), share) for fact, share in shares.items()
+    ]
+    for (home, keys), share in [*followed, *((link, 1.0) for link in chain)]:
+        for key in keys:
+            if key not in links:
+                links[key] = _links(space, key)
+            others, weight = links[key]
+            elsewhere = others != home
+            rows = others[elsewhere]
+            linked[rows] = np.maximum(linked[rows], share * weight[elsewhere])
     return linked
 
 
@@ -170,12 +197,13 @@ def _links(space: Space, key: int) -> tuple[NDArray[np.int64], Scores]:
     return passages, weight
 
 
-def named_in(space: Space, question: str) -> list[int]:
-    """Passages whose title's entity the question names, by its longest names first."""
-    found: list[int] = []
-    for key in _names_in(space, question):
-        found += [p for p in space.naming(key)[0].tolist() if title_key(*space.locate(p)) == key]
-    return found
+def _named_scores(space: Space, question: str) -> Scores:
+    """For each passage, how strongly the names in the question lead to it, 0 to 1."""
+    named = np.zeros(int(space.passage_starts[-1]), np.float32)
+    for key in dict.fromkeys(_names_in(space, question)):
+        passages, weight = _links(space, key)
+        named[passages] += weight
+    return np.minimum(named, 1.0)
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:
@@ -216,6 +244,20 @@ def keys_of_fact(segment: Segment, row: int) -> list[int]:
     return [key for name in segment.facts[row][1] if (key := name_key(name)) is not None]
 
 
+def passage_cosines(space: Space, vector: Scores) -> Scores:
+    """The cosine of every passage with a unit vector `(dim,)`: `(passages,)`, minus infinity for the dead."""
+    cosines = np.concatenate([_passage_cosines(segment, vector) for segment in space.snapshot.segments])
+    return _bury(space, cosines)
+
+
+def _bury(space: Space, scores: Scores) -> Scores:
+    for start, segment in zip(space.passage_starts.tolist(), space.snapshot.segments, strict=False):
+        mask = segment.alive("passages")
+        if mask is not None:
+            scores[start : start + len(mask)][~mask] = -np.inf
+    return scores
+
+
 def _passage_cosines(segment: Segment, vector: Scores) -> Scores:
     rows, cosines = search_exact(segment.passage_vectors, quantise(vector[None])[0], _DEPTH)
     return _spread(rows, cosines, segment.count("passages"))
@@ -243,8 +285,8 @@ def _best_facts(segment: Segment, cosines: Scores) -> Scores:
     return best
 
 
-def _best(scores: Scores, most: int) -> list[int]:
-    """The best passages, best first, the dead left out."""
+def best_passages(scores: Scores, most: int) -> list[int]:
+    """The best passages by their numbers, best first, the dead left out."""
     count = min(most, len(scores))
     top = np.argpartition(-scores, count - 1)[:count] if count else np.empty(0, np.int64)
     return [int(p) for p in top[np.argsort(-scores[top], kind="stable")] if np.isfinite(scores[p])]

@@ -36,6 +36,7 @@ class Row(NamedTuple):
 Found = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
 FLAT: tuple[Kind, ...] = ("fact", "bridge")  # IndexRAG's one flat index
 PASSAGES: tuple[Kind, ...] = ("passage",)
+BRIDGES: tuple[Kind, ...] = ("bridge",)
 LEAST_RANKED = 20  # passages that a strategy ranks however few are read
 
 

@@ -1,0 +1,276 @@
+"""KiRAG (arXiv 2502.18397): a chain of units is built step by step and ranks the passages; here joined with bridges.
+
+At every step the question and the chain so far are encoded, passages are retrieved, their units are scored by the
+Aligner (the encoder), and the Constructor (the reasoner) extends the chain by one of them or says that the answer is
+known. What neither paper has: with `bridges`, passages are also reached by the names that the best facts and the chain
+share with them (see `minirag.following`), and bridging facts are candidates too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from minirag.following import Link, Space, Weights, best_passages, keys_of_fact, name_key, passage_cosines, score
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.reasoner import Reasoner
+from minirag.records import Evidence, Extension, Hit, Kind, Step
+from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
+from minirag.storage.vectors import similarities
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.storage.segment import Segment
+
+    Scores = NDArray[np.float32]
+
+Units = Literal["triple", "sentence", "passage"]
+Query = Literal["chain", "last"]
+KIND_OF: dict[Units, Kind] = {"triple": "triple", "sentence": "fact", "passage": "passage"}
+
+MOST_SHOWN = 100  # candidates in one prompt
+_CHOSEN_BONUS = 0.5  # to the passage of a unit that a model chose, or that holds the answer it announced
+_BRIDGES = 5  # bridging facts among a step's candidates
+_STEPS_BY_MODEL = 5
+_STEPS_BY_RULE = 2  # without a model, a third step follows mistakes more often than it helps
+
+
+async def retrieve(
+    question: str,
+    index: Index,
+    reasoner: Reasoner,
+    *,
+    k: int = 5,
+    steps: int | None = None,
+    units: Units | None = None,
+    constructor: bool = True,
+    bridges: bool = True,
+    query: Query = "chain",
+    pool: int = 10,
+    candidates: int = 20,
+) -> Evidence:
+    """Build a reasoning chain, and rank passages by it.
+
+    Args:
+        question: What is asked.
+        index: Where.
+        reasoner: The Constructor.
+        k: How many passages the reader sees, at least 1.
+        steps: The paper's L; None for 5 with a model, 2 without.
+        units: What chains are made of. None for triples where a model extracted them, else sentences (facts).
+        constructor: False takes the Aligner's best candidate at every step: no LLM call until the reader.
+        bridges: False is the paper's method, without links by name and without bridging facts.
+        query: What the question is joined with: the whole chain (the paper), or its last unit (the released code).
+        pool: The paper's K0, passages per step.
+        candidates: The paper's N, units per step.
+
+    Returns:
+        Passages, with the chain and the steps that led to them.
+
+    Raises:
+        ValueError: On a number below 1, or unknown units or query.
+    """
+    _check(steps=steps, pool=pool, candidates=candidates, units=units, query=query)
+    snapshot = index.snapshot
+    if not snapshot.count("passages"):
+        return Evidence((), ())
+    by_model = constructor and reasoner.model != OFFLINE
+    if units is None:
+        units = "sentence" if snapshot.header["model"] == OFFLINE else "triple"
+    search = _Search(index, question, kind=KIND_OF[units], bridges=bridges, last=query == "last", by_model=by_model)
+    for _ in range(steps or (_STEPS_BY_MODEL if by_model else _STEPS_BY_RULE)):
+        found = await asyncio.to_thread(search.look, pool, candidates)
+        if by_model:
+            extension = await reasoner.extend(question, search.chain_texts, [search.text(unit) for unit in found])
+        else:
+            extension = search.choose(found)
+        if extension.choice is None:
+            search.announce(extension.answer)
+            break
+        search.take(found[extension.choice])
+    return await asyncio.to_thread(search.evidence, k)
+
+
+def _check(*, steps: int | None, pool: int, candidates: int, units: str | None, query: str) -> None:
+    for name, value in (("steps", 1 if steps is None else steps), ("pool", pool), ("candidates", candidates)):
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, not {value}")
+    if units is not None and units not in KIND_OF:
+        raise ValueError(f"units must be one of {', '.join(KIND_OF)}, not {units!r}")
+    if query not in ("chain", "last"):
+        raise ValueError(f"query must be 'chain' or 'last', not {query!r}")
+
+
+class _Unit(NamedTuple):
+    """A candidate: where it is, and the numbers of the passages that it counts for."""
+
+    row: Row
+    passages: tuple[int, ...]
+
+    @property
+    def place(self) -> tuple[int, Kind, int]:
+        return self.row[1:]
+
+
+class _Search:
+    """One question's search: what was scored so far, and the chain."""
+
+    def __init__(self, index: Index, question: str, *, kind: Kind, bridges: bool, last: bool, by_model: bool) -> None:
+        self._index, self._question, self._kind = index, question, kind
+        self._bridges, self._last, self._by_model = bridges, last, by_model
+        self._snapshot = index.snapshot
+        self._space = Space(self._snapshot)
+        self._scores: Scores = np.full(int(self._space.passage_starts[-1]), -np.inf, np.float32)
+        self._units: dict[tuple[int, Kind, int], _Unit] = {}
+        self._chain: list[_Unit] = []
+        self._steps: list[Step] = []
+        self._answer = ""
+
+    @property
+    def chain_texts(self) -> list[str]:
+        """The chain so far."""
+        return [self.text(unit) for unit in self._chain]
+
+    def text(self, unit: _Unit) -> str:
+        """What a unit says."""
+        return to_hit(self._snapshot, unit.row).text
+
+    # --- a step ----------------------------------------------------------------------------------------------------
+
+    def look(self, pool: int, candidates: int) -> list[_Unit]:
+        """Encode the question and the chain, score passages and their units.
+
+        Returns:
+            All candidates so far that are not in the chain, best first: each with its best score over the steps.
+        """
+        shown = self.chain_texts[-1:] if self._last else self.chain_texts
+        query = " ".join([self._question, *shown])
+        vector = self._index.encoder.encode([query], role="query")[0]
+        if self._bridges:
+            links = [self._link(unit) for unit in self._chain]
+            scores, _ = score(self._space, self._question, vector, Weights(), chain=links)
+        else:
+            scores = passage_cosines(self._space, vector)
+        self._scores = np.maximum(self._scores, scores)
+        pooled = best_passages(self._scores, pool)
+        found = [unit for passage in pooled for unit in self._units_of(passage, vector)]
+        if self._bridges and self._by_model:
+            found += self._bridges_between(set(pooled), vector)
+        for unit in sorted(found, key=_by_score)[:candidates]:
+            known = self._units.get(unit.place)
+            if known is None or known.row.score < unit.row.score:
+                self._units[unit.place] = unit
+        for passage in pooled:  # whatever else is near, every passage of the pool can be followed
+            best = min((u for u in found if u.passages == (passage,)), key=_by_score, default=None)
+            if best is not None:
+                self._units.setdefault(best.place, best)
+        retrieved = tuple(self._passage_hit(passage) for passage in pooled)
+        self._steps.append(Step(query, retrieved))
+        taken = {unit.place for unit in self._chain}
+        return sorted((u for p, u in self._units.items() if p not in taken), key=_by_score)[:MOST_SHOWN]
+
+    def choose(self, found: Sequence[_Unit]) -> Extension:
+        """Without a model: the best unit of the best passage that the chain has not used yet."""
+        used = {passage for unit in self._chain for passage in unit.passages}
+        for passage in best_passages(self._scores, len(used) + 1):
+            if passage not in used:
+                place = next((n for n, unit in enumerate(found) if passage in unit.passages), None)
+                return Extension(choice=place)
+        return Extension()
+
+    def take(self, unit: _Unit) -> None:
+        """Extend the chain."""
+        self._chain.append(unit)
+        self._steps[-1] = replace(self._steps[-1], chosen=to_hit(self._snapshot, unit.row))
+
+    def announce(self, answer: str | None) -> None:
+        """The model says that the chain gives the answer; "yes" and "no" point at no passage."""
+        words = (answer or "").strip()
+        self._answer = "" if words.casefold().rstrip(".") in ("yes", "no") else words
+
+    # --- units -----------------------------------------------------------------------------------------------------
+
+    def _units_of(self, passage: int, vector: Scores) -> list[_Unit]:
+        segment, row = self._space.locate(passage)
+        number = self._snapshot.segments.index(segment)
+        rows, vectors = _rows_of(segment, row, self._kind)
+        cosines = similarities(vectors, vector).tolist()
+        return [_Unit(Row(c, number, self._kind, r), (passage,)) for r, c in zip(rows, cosines, strict=True)]
+
+    def _bridges_between(self, pooled: set[int], vector: Scores) -> list[_Unit]:
+        units = []
+        for row in nearest(self._snapshot, vector, k=_BRIDGES, kinds=BRIDGES):
+            passages = tuple(self._space.find(p) for p in to_hit(self._snapshot, row).passage_ids)
+            if pooled.intersection(passages):
+                units.append(_Unit(row, passages))
+        return units
+
+    def _link(self, unit: _Unit) -> Link:
+        """The names of a chain's unit, to be followed from its passage."""
+        segment, row = self._snapshot.segments[unit.row.segment], unit.row.row
+        if unit.row.kind == "fact":
+            return Link(unit.passages[0], keys_of_fact(segment, row))
+        if unit.row.kind == "passage":
+            facts = self._space.facts_of(unit.passages[0])
+            return Link(unit.passages[0], [key for fact in facts for key in keys_of_fact(*self._space.fact(fact))])
+        if unit.row.kind == "triple":
+            triple = segment.triples[row]
+            names: list[str] = [triple[2], triple[0]]
+        else:
+            names = [segment.bridges[row][0]]
+        return Link(unit.passages[0], [key for name in names if (key := name_key(name)) is not None])
+
+    def _passage_hit(self, passage: int, value: float | None = None) -> Hit:
+        segment, row = self._space.locate(passage)
+        number = self._snapshot.segments.index(segment)
+        shown = float(self._scores[passage]) if value is None else value
+        return to_hit(self._snapshot, Row(shown, number, "passage", row))
+
+    # --- the end ---------------------------------------------------------------------------------------------------
+
+    def evidence(self, k: int) -> Evidence:
+        """Passages by their scores and what the chain adds to them."""
+        scores = self._scores.copy() if self._bridges else self._by_units()
+        if self._by_model:
+            told = [self._holding(self._answer)] if self._answer else []
+            for unit in [*self._chain, *(unit for unit in told if unit)]:
+                scores[list(unit.passages)] += _CHOSEN_BONUS
+        ranked = best_passages(scores, max(k, LEAST_RANKED))
+        hits = [self._passage_hit(passage, float(scores[passage])) for passage in ranked]
+        ranking = tuple((hit.id, hit.score) for hit in hits)
+        chain = tuple(to_hit(self._snapshot, unit.row) for unit in self._chain)
+        return Evidence(tuple(hits[:k]), ranking, chain, tuple(self._steps))
+
+    def _by_units(self) -> Scores:
+        """A passage's score is its best unit's (the paper); those without one come behind, by their own."""
+        scores = self._scores - 2.0
+        for unit in self._units.values():
+            for passage in unit.passages:
+                scores[passage] = max(float(scores[passage]), unit.row.score)
+        return scores
+
+    def _holding(self, answer: str) -> _Unit | None:
+        folded = answer.casefold()
+        holding = (unit for unit in sorted(self._units.values(), key=_by_score) if folded in self.text(unit).casefold())
+        return next(holding, None)
+
+
+def _by_score(unit: _Unit) -> tuple[float, int, int]:
+    return (-unit.row.score, unit.row.segment, unit.row.row)
+
+
+def _rows_of(segment: Segment, passage: int, kind: Kind) -> tuple[range, NDArray[np.int8]]:
+    """The rows of a passage's units, and their vectors."""
+    if kind == "passage":
+        rows, vectors = range(passage, passage + 1), segment.passage_vectors
+    elif kind == "fact":
+        rows, vectors = range(*segment.fact_slices[passage : passage + 2].tolist()), segment.unit_vectors
+    else:
+        rows, vectors = range(*segment.triple_slices[passage : passage + 2].tolist()), segment.triple_vectors
+    return rows, vectors[rows.start : rows.stop]
