@@ -22,16 +22,23 @@ from minirag.storage.snapshot import Snapshot
 from minirag.storage.store import Mode
 
 PEOPLE = ("Ada Brell", "Otto Vane", "Mira Holt", "Sven Dahl")
+FIRST = ("Ada", "Otto", "Mira", "Sven", "Lena", "Karl", "Ines", "Paul")
+LAST = ("Brell", "Vane", "Holt", "Dahl", "Hart", "Lunde", "Moreau", "Quist")
 PLACES = ("Karsund", "Ostwick", "Grey Coast")
 
 
+def person(number: int) -> str:
+    """Sixty-four names, the first of which is Ada Brell."""
+    return f"{FIRST[number % 8]} {LAST[number // 8 % 8]}"
+
+
 def make_documents(count: int, *, start: int = 0) -> list[Document]:
-    """Small ones, each of which shares a person and a place with others."""
+    """Small ones: two and two tell of the same person, and so share a bridging fact; the places are everywhere."""
     return [
         Document(
             f"doc{number}",
-            f"{PEOPLE[number % 4]} wrote The Harbour Book {number} in {1900 + number}. "
-            f"{PEOPLE[number % 4]} was born in {PLACES[number % 3]}.",
+            f"{person(number // 2)} wrote The Harbour Book {number} in {1900 + number}. "
+            f"{person(number // 2)} was born in {PLACES[number // 2 % 3]}.",
             f"The Harbour Book {number}",
             {"number": number},
         )
