@@ -44,7 +44,7 @@ class Weights:
     """
 
     lexical: float = 0.2
-    named: float = 0.15
+    named: float = 0.2
     linked: float = 0.4
     sources: int = 10
     sharpness: float = 4.0
@@ -185,16 +185,17 @@ def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights, cha
 
 
 def _links(space: Space, key: int) -> tuple[NDArray[np.int64], Scores]:
-    """Passages that an entity leads to: 1 for those about it, else the share of their facts, less for common names."""
+    """Passages that an entity leads to, the fewer the more strongly.
+
+    One about it gets 1 over the number of such passages; one that only names it, the square root of the share of its
+    facts that do, over the number of passages that name it at all.
+    """
     passages, counts = space.naming(key)
-    shares = [
-        often / max(1, len(space.facts_of(passage))) for passage, often in zip(passages.tolist(), counts, strict=True)
-    ]
-    weight = np.array(shares, np.float32) / max(1.0, len(passages)) ** 0.5
-    for place, passage in enumerate(passages.tolist()):
-        if title_key(*space.locate(passage)) == key:
-            weight[place] = 1.0
-    return passages, weight
+    sizes = np.array([max(1, len(space.facts_of(passage))) for passage in passages.tolist()], np.float32)
+    weight = np.sqrt(counts / sizes) / max(1, len(passages))
+    about = np.array([title_key(*space.locate(passage)) == key for passage in passages.tolist()], bool)
+    weight[about] = np.maximum(weight[about], 1 / max(1, int(about.sum())))
+    return passages, weight.astype(np.float32)
 
 
 def _named_scores(space: Space, question: str) -> Scores:
