@@ -92,7 +92,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def test_there_are_these_commands() -> None:
     assert [name for name, _ in commands()] == [
-        *("ask", "bench", "compact", "delete", "demo", "eval", "index", "info", "search"),
+        *("ask", "bench", "compact", "delete", "demo", "eval", "index", "info", "repair", "search"),
     ]
 
 
@@ -339,6 +339,41 @@ def test_compact_keeps_the_content(notes: Path) -> None:
     assert re.fullmatch(r"notes\.usearch: 0\.\d\d MB before, 0\.\d\d MB now\n", result.stdout)
     with Index(notes, mode="r") as index:
         assert (len(index), index.info().segments) == (1, 1)
+
+
+def damage(notes: Path) -> Path:
+    content = bytearray(notes.read_bytes())
+    content[content.find(b"He was born")] ^= 1
+    notes.write_bytes(content)
+    return notes
+
+
+def test_info_verifies_every_byte(notes: Path) -> None:
+    whole = run("info", "--verify", notes)
+
+    assert (whole.exit_code, whole.stdout.splitlines()[1]) == (
+        0,
+        "Everything holds: every checksum, every record, every vector.",
+    )
+    damaged = run("info", "--verify", damage(notes))
+    assert damaged.exit_code == 1
+    assert "\n  passages (segment 0): its checksum does not hold" in damaged.stdout
+    found = json.loads(run("info", "--verify", notes, "--json").stdout)
+    assert (found["whole"], [part["section"] for part in found["damaged"]]) == (False, ["passages (segment 0)"])
+
+
+def test_repair_saves_into_a_new_file(notes: Path) -> None:
+    before = damage(notes).read_bytes()
+
+    result = run("repair", notes, "mended.usearch")
+
+    assert result.exit_code == 0
+    assert re.match(r"mended\.usearch: saved \d documents? with", result.stdout)
+    assert notes.read_bytes() == before
+    assert run("info", "--verify", "mended.usearch").exit_code == 0
+    again = run("repair", notes, "mended.usearch")
+    assert again.exit_code == 1
+    assert "exists already" in again.stderr
 
 
 # --- errors --------------------------------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from minirag.cli.demonstrating import demo
 from minirag.cli.evaluating import bench, evaluate
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
+from minirag.cli.repairing import repair
 from minirag.cli.running import INTERRUPTED, program
 
 __all__ = ["main", "program"]
 
-for _command in (index, ask, search, info, delete, compact, demo, evaluate, bench):
+for _command in (index, ask, search, info, delete, compact, repair, demo, evaluate, bench):
     program.add_command(_command)
 
 

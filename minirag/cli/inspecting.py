@@ -9,28 +9,45 @@ import click
 
 from minirag.cli.options import FILE, json_option, require_index
 from minirag.cli.printing import count, describe_usage, echo_failures, echo_json, one_line
-from minirag.cli.running import command
+from minirag.cli.running import FAILED, command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import IndexInfo
 
 
-@command(epilog="\b\nExample:\n  minirag info notes.usearch")
+@command(epilog="\b\nExample:\n  minirag info notes.usearch\n  minirag info --verify notes.usearch")
 @click.argument("file", required=False, type=FILE)
 @click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
+@click.option("--verify", "verifies", is_flag=True, help="Check every byte instead, and say what is damaged.")
 @json_option
-def info(*, file: Path | None, path: Path | None, as_json: bool) -> None:
-    """Say what is in an index: counts, encoder, model, settings, size."""
+def info(*, file: Path | None, path: Path | None, verifies: bool, as_json: bool) -> None:
+    """Say what is in an index: counts, encoder, model, settings, size.
+
+    With --verify the exit code is 1 when something is damaged.
+    """
     chosen = file or path
     if chosen is None:
         raise click.UsageError("name the index: minirag info FILE")
     require_index(chosen)
+    if verifies:
+        _verify(chosen, as_json=as_json)
+        return
     with Index(chosen, mode="r", model=OFFLINE) as opened:
         found = opened.info()
     if as_json:
         echo_json(asdict(found))
     else:
         _echo_info(found)
+
+
+def _verify(path: Path, *, as_json: bool) -> None:
+    report = Index.verify(path)
+    if as_json:
+        echo_json({**asdict(report), "whole": report.whole})
+    else:
+        click.echo(str(report))
+    if not report.whole:
+        click.get_current_context().exit(FAILED)
 
 
 def _echo_info(found: IndexInfo) -> None:

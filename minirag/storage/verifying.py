@@ -68,7 +68,8 @@ class VerifyReport:
 
     def __str__(self) -> str:
         """A line for each thing to tell."""
-        head = f"{self.path}: {self.bytes:,} bytes, commit {self.commit}, {self.commits} whole commits in the file"
+        found = f"{self.commits:,} whole commit{'' if self.commits == 1 else 's'} in the file"
+        head = f"{self.path}: {self.bytes:,} bytes, commit {self.commit:,}, {found}"
         if self.whole:
             return f"{head}\nEverything holds: every checksum, every record, every vector."
         lines = [head, "Damaged:", *(f"  {damage.section}: {damage.problem}" for damage in self.damaged)]
@@ -163,6 +164,8 @@ def _unreadable(snapshot: Snapshot, normalise: Callable[[str], str]) -> Iterator
         try:
             read_alive(segment, normalise)
             _check_columns(segment)
+        except IndexCorruptError as error:
+            yield Damage(f"{error.section} (segment {number})", "is not in the file")
         except (ValueError, KeyError, TypeError, IndexError) as error:
             yield Damage(f"segment {number}", f"was written by a faulty program: {error!r}. Please report this")
 
