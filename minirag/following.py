@@ -151,7 +151,7 @@ def _own_scores(space: Space, question: str, vector: Scores, weights: Weights) -
     best = np.concatenate(
         [
             _best_facts(segment, facts[start:end])
-            for segment, start, end in zip(segments, space.fact_starts, space.fact_starts[1:], strict=True)
+            for segment, start, end in zip(segments, space.fact_starts[:-1], space.fact_starts[1:], strict=True)
         ]
     )
     own = np.where(np.isnan(best), passages, (passages + best) / 2)
