@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from minirag.estimating import estimate_llm, estimate_offline
 from minirag.loading import Source, load
 from minirag.models import OFFLINE, Models
 from minirag.progress import Listener, Progress
+from minirag.reasoner.given import GivenTriples
 from minirag.reasoner.names import normalise_name
 from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import (
@@ -35,7 +36,18 @@ from minirag.records import (
     Settings,
     Usage,
 )
-from minirag.retrieving import FLAT, Row, find_passage, nearest, to_hit
+from minirag.retrieving import (
+    FLAT,
+    FUSION_DEPTH,
+    PASSAGES,
+    Row,
+    SearchMode,
+    find_passage,
+    fuse,
+    most_worded,
+    nearest,
+    to_hit,
+)
 from minirag.splitting import count_tokens
 from minirag.storage.store import Mode, Store
 from minirag.storage.verifying import VerifyReport, verify
@@ -212,33 +224,51 @@ class Index:
 
     # --- searching -------------------------------------------------------------------------------------------------
 
-    def search(self, query: str, *, k: int = 10, kinds: Collection[Kind] | None = None) -> list[Hit]:
+    def search(
+        self, query: str, *, k: int = 10, kinds: Collection[Kind] | None = None, mode: SearchMode = "dense"
+    ) -> list[Hit]:
         """Retrieve without any LLM.
 
         Args:
             query: Any text; blank finds nothing.
             k: How many hits at most, at least 1.
-            kinds: Of "passage", "fact", "bridge" and "triple"; None for facts and bridging facts.
+            kinds: Of "passage", "fact", "bridge" and "triple"; None for facts and bridging facts, and in the other
+                modes for passages, by which words are counted.
+            mode: "dense" compares meanings by cosine similarity, "lexical" words by BM25, "hybrid" joins both
+                rankings (reciprocal rank fusion; Cormack et al. 2009).
 
         Returns:
-            Hits by cosine similarity, best first.
+            Hits, best first.
 
         Raises:
-            ValueError: If k < 1 or a kind is unknown.
+            ValueError: If k < 1, a kind or mode is unknown, or the mode does not find a kind.
         """
         if k < 1:
             raise ValueError(f"k must be at least 1, not {k}")
-        wanted = FLAT if kinds is None else tuple(kinds)
+        wanted = tuple(kinds) if kinds is not None else FLAT if mode == "dense" else PASSAGES
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
         snapshot = self._store.snapshot
-        return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted)]
+        return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted, mode=mode)]
 
-    def search_rows(self, snapshot: Snapshot, query: str, *, k: int, kinds: Collection[Kind]) -> list[Row]:
+    def search_rows(
+        self, snapshot: Snapshot, query: str, *, k: int, kinds: Collection[Kind], mode: SearchMode = "dense"
+    ) -> list[Row]:
         """`search` by places alone, for callers that read only some of what is found."""
+        if mode not in ("dense", "lexical", "hybrid"):
+            raise ValueError(f"mode must be 'dense', 'lexical' or 'hybrid', not {mode!r}")
+        if mode != "dense" and set(kinds) != set(PASSAGES):
+            raise ValueError(f"mode={mode!r} finds passages only, not {', '.join(kinds)}")
         if not query.strip() or not snapshot.count("passages"):
             return []
-        return nearest(snapshot, self.encoder.encode([query], role="query")[0], k=k, kinds=kinds)
+        if mode == "lexical":
+            return most_worded(snapshot, query, k=k)
+        vector = self.encoder.encode([query], role="query")[0]
+        if mode == "dense":
+            return nearest(snapshot, vector, k=k, kinds=kinds)
+        deep = max(k, FUSION_DEPTH)
+        rankings = [nearest(snapshot, vector, k=deep, kinds=kinds), most_worded(snapshot, query, k=deep)]
+        return fuse(rankings)[:k]
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -248,6 +278,7 @@ class Index:
         *,
         progress: bool | Listener = True,
         reextract: bool = False,
+        triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
     ) -> AddReport:
         """Index documents: split, extract, encode, bridge, commit.
@@ -259,6 +290,8 @@ class Index:
             documents: Documents, dicts, texts, or paths of files and folders; see `minirag.loading.load`.
             progress: Bars for what takes longer than a second; or a function, told stage, done and total.
             reextract: Derive afresh also what is unchanged, for a better model or prompt.
+            triples: Knowledge triples (head, relation, tail) made elsewhere, by document id: they take the place of
+                those that would be extracted.
             on_skip: Told each file that a folder's walk passed over.
 
         Returns:
@@ -270,7 +303,7 @@ class Index:
             IndexWriteError: When the disk refuses.
             LLMSetupError: When the model cannot be called at all. What was paid for is kept for the next `add`.
         """
-        return loop.run(self._add(documents, progress, reextract, on_skip))
+        return loop.run(self._add(documents, progress, reextract, triples, on_skip))
 
     async def aadd(
         self,
@@ -278,10 +311,11 @@ class Index:
         *,
         progress: bool | Listener = True,
         reextract: bool = False,
+        triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
     ) -> AddReport:
         """`add`, to be awaited."""
-        return await loop.await_(self._add(documents, progress, reextract, on_skip))
+        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip))
 
     def delete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
         """Take documents out, with everything derived from them.
@@ -392,20 +426,31 @@ class Index:
         documents: Source | Iterable[Source],
         progress: bool | Listener,
         reextract: bool,
+        triples: Mapping[str, Iterable[Sequence[str]]] | None,
         on_skip: Callable[[Path], None] | None,
     ) -> AddReport:
-        return await self._build(progress, lambda b: b.add(load(documents, on_skip=on_skip), reextract=reextract))
+        items = load(documents, on_skip=on_skip)
+        return await self._build(progress, lambda builder: builder.add(items, reextract=reextract), triples=triples)
 
     async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         return await self._build(progress, lambda builder: builder.delete(wanted))
 
-    async def _build(self, progress: bool | Listener, work: Callable[[Builder], Coroutine[Any, Any, Report]]) -> Report:
+    async def _build(
+        self,
+        progress: bool | Listener,
+        work: Callable[[Builder], Coroutine[Any, Any, Report]],
+        *,
+        triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
+    ) -> Report:
         if self._store.mode == "r":
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")
         started = time.perf_counter()
         ledger = Ledger()
-        builder = self._builder(self.reasoner(None, ledger), ledger, progress)
+        reasoner = self.reasoner(None, ledger)
+        if triples is not None:
+            reasoner = GivenTriples(reasoner, triples)
+        builder = self._builder(reasoner, ledger, progress)
         async with self._turn:
             report = await work(builder)
         return replace(report, usage=ledger.total(seconds=time.perf_counter() - started))

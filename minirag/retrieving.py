@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from minirag.records import Hit, Kind, Passage
+from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.vectors import quantise, search_exact
 
@@ -34,9 +35,11 @@ class Row(NamedTuple):
 
 
 Found = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
+SearchMode = Literal["dense", "lexical", "hybrid"]
 FLAT: tuple[Kind, ...] = ("fact", "bridge")  # IndexRAG's one flat index
 PASSAGES: tuple[Kind, ...] = ("passage",)
 BRIDGES: tuple[Kind, ...] = ("bridge",)
+FUSION_DEPTH = 100  # of each ranking, before they are joined
 LEAST_RANKED = 20  # passages that a strategy ranks however few are read
 
 
@@ -60,6 +63,26 @@ def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Co
     ]
     found.sort(key=lambda row: (-row.score, row.segment, row.kind, row.row))
     return found[:k]
+
+
+def most_worded(snapshot: Snapshot, query: str, *, k: int) -> list[Row]:
+    """The k passages with the most of a query's words, by BM25; those without any are left out."""
+    alive = [segment.alive("passages") for segment in snapshot.segments]
+    found = []
+    for number, scores in enumerate(score_passages([s.postings for s in snapshot.segments], alive, query)):
+        best = np.argsort(-scores, kind="stable")[:k]
+        found += [Row(float(scores[row]), number, "passage", int(row)) for row in best if scores[row] > 0]
+    return sorted(found, key=lambda row: (-row.score, row.segment, row.row))[:k]
+
+
+def fuse(rankings: Sequence[Sequence[Row]]) -> list[Row]:
+    """Join rankings by reciprocal rank fusion (Cormack et al. 2009, with their constant 60)."""
+    scores: dict[tuple[int, Kind, int], float] = {}
+    for ranking in rankings:
+        for rank, row in enumerate(ranking, start=1):
+            scores[row[1:]] = scores.get(row[1:], 0.0) + 1 / (60 + rank)
+    joined = [Row(score, *place) for place, score in scores.items()]
+    return sorted(joined, key=lambda row: (-row.score, row.segment, row.row))
 
 
 def _search(

@@ -282,3 +282,43 @@ def test_text_in_any_script(path: Path) -> None:
 
 def test_every_error_is_a_minirag_error() -> None:
     assert issubclass(IndexCorruptError, MiniragError)
+
+
+def test_search_by_words(index: Index) -> None:
+    hits = index.search("the director of Aylwin", mode="lexical")
+    assert [hit.kind for hit in hits] == ["passage"]
+    assert hits[0].document_ids == ("aylwin",)
+    assert index.search("nothing of this", mode="lexical", k=3) == []
+
+
+def test_hybrid_search_joins_both_rankings(index: Index) -> None:
+    hits = index.search("English actor", mode="hybrid")
+    assert hits[0].document_ids == ("henry",)
+    assert len(hits) == 3
+    assert hits[0].score == pytest.approx(2 / 61)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mode": "magic"}, "mode must be 'dense', 'lexical' or 'hybrid', not 'magic'"),
+        ({"mode": "lexical", "kinds": ["fact"]}, "mode='lexical' finds passages only, not fact"),
+    ],
+)
+def test_wrong_modes(index: Index, arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        index.search("film", **arguments)  # type: ignore[arg-type]  # on purpose
+
+
+def test_triples_made_elsewhere(path: Path) -> None:
+    given = {"aylwin": [("Aylwin", "director", "Henry  Edwards")]}
+    with Index(path, model="offline") as index:
+        index.add([AYLWIN, HENRY], triples=given, progress=False)
+        found = index.search("Aylwin", k=50, kinds=["triple"])
+        assert [hit.text for hit in found if hit.document_ids == ("aylwin",)] == ["Aylwin director Henry Edwards"]
+        assert any(hit.document_ids == ("henry",) for hit in found)
+
+
+def test_a_triple_has_three_texts(path: Path) -> None:
+    with Index(path, model="offline") as index, pytest.raises(ValueError, match="a triple of 'aylwin' is not three"):
+        index.add([AYLWIN], triples={"aylwin": [("Aylwin", "director")]}, progress=False)

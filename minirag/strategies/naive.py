@@ -7,10 +7,17 @@ import asyncio
 from minirag.index import Index
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
-from minirag.retrieving import LEAST_RANKED, PASSAGES, rank_passages, to_hit
+from minirag.retrieving import LEAST_RANKED, PASSAGES, SearchMode, rank_passages, to_hit
 
 
-async def retrieve(question: str, index: Index, reasoner: Reasoner, *, k: int = 10) -> Evidence:  # noqa: ARG001
+async def retrieve(
+    question: str,
+    index: Index,
+    reasoner: Reasoner,  # noqa: ARG001
+    *,
+    k: int = 10,
+    mode: SearchMode = "dense",
+) -> Evidence:
     """One search over passages; no LLM call.
 
     Args:
@@ -18,12 +25,13 @@ async def retrieve(question: str, index: Index, reasoner: Reasoner, *, k: int = 
         index: Where.
         reasoner: Not needed.
         k: How many passages the reader sees, at least 1.
+        mode: "dense", "lexical" or "hybrid"; see `Index.search`.
     """
-    return await asyncio.to_thread(_retrieve, question, index, k)
+    return await asyncio.to_thread(_retrieve, question, index, k, mode)
 
 
-def _retrieve(question: str, index: Index, k: int) -> Evidence:
+def _retrieve(question: str, index: Index, k: int, mode: SearchMode) -> Evidence:
     snapshot = index.snapshot
-    rows = index.search_rows(snapshot, question, k=max(k, LEAST_RANKED), kinds=PASSAGES)
+    rows = index.search_rows(snapshot, question, k=max(k, LEAST_RANKED), kinds=PASSAGES, mode=mode)
     hits = tuple(to_hit(snapshot, row) for row in rows[:k])
     return Evidence(hits, rank_passages(snapshot, rows, most=len(rows)))

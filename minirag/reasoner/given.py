@@ -1,0 +1,80 @@
+"""Triples made elsewhere, in the place of those that a reasoner would extract."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+
+from minirag.reasoner import Reasoner
+from minirag.records import BridgingFact, ContextItem, Extension, Extraction, Passage, Reading, SharedEntity
+
+GivenTriple = tuple[str, str, str]
+
+
+class GivenTriples:
+    """A reasoner that takes triples from the caller and leaves all else to another reasoner.
+
+    Attributes:
+        model: The other reasoner's.
+        version: The other's, with a hash of the triples.
+        entities_per_call: The other's.
+    """
+
+    def __init__(self, reasoner: Reasoner, triples: Mapping[str, Iterable[Sequence[str]]]) -> None:
+        """Check the triples.
+
+        Args:
+            reasoner: Does the rest.
+            triples: By document id. A document that is not named keeps what the reasoner extracts.
+
+        Raises:
+            ValueError: If one is not three texts, none of them blank.
+        """
+        self._reasoner = reasoner
+        self._triples = {
+            document: [_checked(triple, document) for triple in some] for document, some in triples.items()
+        }
+        digest = hashlib.sha256(json.dumps(self._triples, sort_keys=True).encode()).hexdigest()[:12]
+        self.model = reasoner.model
+        self.version = f"{reasoner.version}+given-{digest}"
+        self.entities_per_call = reasoner.entities_per_call
+
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        """The reasoner's facts, with the given triples of the passage's document that the passage speaks of.
+
+        In a document of several passages a triple belongs to those that hold its tail, and to the first otherwise.
+        """
+        found = await self._reasoner.extract(passage, title=title)
+        if passage.document_id not in self._triples:
+            return found
+        text = passage.text.casefold()
+        own = [t for t in self._triples[passage.document_id] if passage.start == 0 or t[2].casefold() in text]
+        return Extraction(found.facts, tuple(own))
+
+    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
+        """As the other does."""
+        return await self._reasoner.bridge(entities)
+
+    async def extend(self, question: str, chain: Sequence[str], candidates: Sequence[str]) -> Extension:
+        """As the other does."""
+        return await self._reasoner.extend(question, chain, candidates)
+
+    async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
+        """As the other does."""
+        return await self._reasoner.think(question, evidence, thoughts)
+
+    async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
+        """As the other does."""
+        return await self._reasoner.read(question, evidence, chain=chain)
+
+
+def _checked(triple: Sequence[str], document: str) -> GivenTriple:
+    if (
+        isinstance(triple, str)
+        or len(triple) != 3
+        or not all(isinstance(part, str) and part.strip() for part in triple)
+    ):
+        raise ValueError(f"a triple of {document!r} is not three texts (head, relation, tail): {triple!r}")
+    head, relation, tail = (" ".join(part.split()) for part in triple)
+    return head, relation, tail
