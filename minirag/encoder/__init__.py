@@ -1,0 +1,47 @@
+"""Texts to vectors: the ONNX bi-encoder that ships with minirag, another one of its form, or a hosted model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from minirag.encoder.hosted_encoder import HostedEncoder
+from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, read_config
+from minirag.encoder.onnx_encoder import OnnxEncoder
+from minirag.encoder.protocol import Encoder, Role
+
+__all__ = [
+    "FILES",
+    "SHIPPED",
+    "Encoder",
+    "EncoderConfig",
+    "HostedEncoder",
+    "OnnxEncoder",
+    "Role",
+    "import_onnxruntime",
+    "open_encoder",
+    "read_config",
+]
+
+
+def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
+    """The encoder that a user means.
+
+    Args:
+        encoder: None for the one that ships with minirag, a folder with an ONNX encoder, the LiteLLM name of a hosted
+            embedding model, or an encoder, which is given back. A string is a folder if there is one of that name, or
+            if it begins as a path does (`.`, `~`, `/`, a drive).
+
+    Raises:
+        EncoderError: If the folder is not an encoder's.
+        ValueError: If the name is blank.
+    """
+    if encoder is None:
+        return OnnxEncoder()
+    if isinstance(encoder, Path):
+        return OnnxEncoder(encoder)
+    if not isinstance(encoder, str):
+        return encoder
+    path = Path(encoder).expanduser()
+    if encoder.strip() and (path.is_dir() or encoder.startswith((".", "~")) or path.is_absolute()):
+        return OnnxEncoder(path)
+    return HostedEncoder(encoder)

@@ -1,0 +1,1 @@
+"""What makes the encoder: needed only by who builds model files."""

@@ -1,0 +1,151 @@
+"""Writes an encoder's folder (model.onnx, tokenizer.json, config.json) from a BertModel in safetensors.
+
+    python -m minirag.training.export SAFETENSORS_FOLDER OUT_FOLDER [--float] [--name NAME]
+
+Needs neither torch nor transformers: `pip install minirag[export]`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from minirag.encoder import FILES
+from minirag.errors import InputError
+from minirag.training.graph import BertShape, FloatForm, build_encoder
+from minirag.training.quantising import Int8Form, find_channel_scales
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+
+MAX_TOKENS = 256
+
+
+def export_encoder(
+    source: Path,
+    target: Path,
+    *,
+    name: str,
+    max_tokens: int = MAX_TOKENS,
+    query_prefix: str = "",
+    document_prefix: str = "",
+    floats: bool = False,
+) -> None:
+    """Write the folder that `minirag.encoder.OnnxEncoder` opens.
+
+    Args:
+        source: Holds model.safetensors with a BertModel's state, its config.json and tokenizer.json.
+        target: Made if it is not there; its files of the same names are overwritten.
+        name: What the encoder calls itself.
+        max_tokens: The longest input, special tokens included.
+        query_prefix: Put before each question.
+        document_prefix: Put before each text of a document.
+        floats: Keep 32-bit floats instead of 8-bit integers.
+
+    Raises:
+        InputError: If the source is no such model, or max_tokens are more than it has positions for.
+    """
+    weights, shape = read_bert(source)
+    positions = len(weights["embeddings.position_embeddings.weight"])
+    if not 3 <= max_tokens <= positions:
+        raise InputError(f"max_tokens is {max_tokens}, but {source} has {positions} positions. Give 3 to {positions}")
+    tokenizer = _read_tokenizer(source)
+    if floats:
+        model = build_encoder(weights, shape, FloatForm())
+    else:
+        ends = tokenizer.encode("").ids
+        channels = find_channel_scales(weights, shape, opening=ends[0], closing=ends[-1])
+        model = build_encoder(weights, shape, Int8Form(channels))
+
+    target.mkdir(parents=True, exist_ok=True)
+    (target / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
+    (target / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+    config: dict[str, Any] = {
+        "name": name,
+        "weights": "float32" if floats else "int8",
+        "dimensions": shape.width,
+        "max_tokens": max_tokens,
+        "query_prefix": query_prefix,
+        "document_prefix": document_prefix,
+    }
+    _write_config(target, config)
+    _write_config(target, {**config, "fingerprint": take_fingerprint(target)})
+
+
+def take_fingerprint(folder: Path) -> str:
+    """What tells encoders apart: a hash over all that a vector depends on, which the name is not."""
+    digest = hashlib.sha256()
+    for name in FILES:
+        content = (folder / name).read_bytes()
+        if name == "config.json":
+            values = {key: value for key, value in json.loads(content).items() if key not in ("name", "fingerprint")}
+            content = json.dumps(values, sort_keys=True).encode()
+        digest.update(hashlib.sha256(content).digest())
+    return digest.hexdigest()[:16]
+
+
+def read_bert(folder: Path) -> tuple[dict[str, NDArray[np.float32]], BertShape]:
+    """The weights and sizes of a BertModel in the form of Hugging Face's transformers.
+
+    Raises:
+        InputError: If files are missing, or it is another architecture.
+    """
+    from safetensors.numpy import load_file
+
+    missing = [name for name in ("config.json", "model.safetensors", "tokenizer.json") if not (folder / name).is_file()]
+    if missing:
+        raise InputError(f"{folder} lacks {', '.join(missing)}")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
+    for key, value in wanted.items():
+        if config.get(key, value) != value:
+            raise InputError(f"{folder / 'config.json'} has {key} {config[key]!r}; only {value!r} can be exported")
+    tensors = load_file(folder / "model.safetensors")
+    weights = {key.removeprefix("bert."): np.asarray(value, dtype=np.float32) for key, value in tensors.items()}
+    shape = BertShape(
+        layers=int(config["num_hidden_layers"]),
+        heads=int(config["num_attention_heads"]),
+        width=int(config["hidden_size"]),
+        epsilon=float(config["layer_norm_eps"]),
+    )
+    return weights, shape
+
+
+def _read_tokenizer(folder: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _write_config(folder: Path, config: dict[str, Any]) -> None:
+    text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
+    (folder / "config.json").write_text(text, encoding="utf-8")
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="SAFETENSORS_FOLDER")
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False), metavar="OUT_FOLDER")
+@click.option("--float", "floats", is_flag=True, help="Keep 32-bit floats instead of 8-bit integers.")
+@click.option("--name", default=None, help="What the encoder calls itself; the target folder's name by default.")
+@click.option("--max-tokens", default=MAX_TOKENS, show_default=True, help="The longest input.")
+def main(source: Path, target: Path, floats: bool, name: str | None, max_tokens: int) -> None:
+    """Write OUT_FOLDER with model.onnx, tokenizer.json and config.json."""
+    try:
+        export_encoder(source, target, name=name or target.name, max_tokens=max_tokens, floats=floats)
+    except InputError as error:
+        raise click.ClickException(str(error)) from error
+    size = sum((target / each).stat().st_size for each in FILES)
+    click.echo(f"{target}: {size / 1e6:.1f} MB, fingerprint {take_fingerprint(target)}")
+
+
+if __name__ == "__main__":
+    main()

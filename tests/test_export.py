@@ -1,0 +1,221 @@
+import json
+from math import erf
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import pytest
+from click.testing import CliRunner
+from numpy.typing import NDArray
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from minirag.encoder import OnnxEncoder
+from minirag.errors import InputError
+from minirag.training.comparing import compare, read_samples
+from minirag.training.export import export_encoder, main, take_fingerprint
+from minirag.training.quantising import quantise_rows
+
+Weights = dict[str, NDArray[np.float32]]
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(96))]
+LAYERS, HEADS, WIDTH, INNER, POSITIONS = 2, 4, 32, 64, 40
+EPSILON = 1e-12
+TEXTS = ["w1", "w2 w3 w4", "", "w5 w6 w7 w8 w9 w10 w11 w12", " ".join(WORDS[4:30]), "unknown w1"]
+
+
+@pytest.fixture(scope="module")
+def weights() -> Weights:
+    """A random BERT whose hidden states have a few large channels, as trained ones do."""
+    chance = np.random.default_rng(7)
+
+    def random(*shape: int) -> NDArray[np.float32]:
+        return chance.normal(0, 0.15, shape).astype(np.float32)
+
+    tensors = {
+        "embeddings.word_embeddings.weight": random(len(WORDS), WIDTH),
+        "embeddings.position_embeddings.weight": random(POSITIONS, WIDTH),
+        "embeddings.token_type_embeddings.weight": random(2, WIDTH),
+    }
+    sizes = {"attention.self.query": (WIDTH, WIDTH), "attention.self.key": (WIDTH, WIDTH)}
+    sizes |= {"attention.self.value": (WIDTH, WIDTH), "attention.output.dense": (WIDTH, WIDTH)}
+    sizes |= {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}
+    norms = ["embeddings.LayerNorm"]
+    for layer in range(LAYERS):
+        for site, shape in sizes.items():
+            tensors[f"encoder.layer.{layer}.{site}.weight"] = random(*shape)
+            tensors[f"encoder.layer.{layer}.{site}.bias"] = random(shape[0])
+        norms += [f"encoder.layer.{layer}.{part}.LayerNorm" for part in ("attention.output", "output")]
+    for norm in norms:
+        tensors[f"{norm}.weight"] = 1 + random(WIDTH)
+        tensors[f"{norm}.weight"][:2] = 8
+        tensors[f"{norm}.bias"] = random(WIDTH)
+    return tensors
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    save_file({f"bert.{name}": values for name, values in weights.items()}, folder / "model.safetensors")
+    config = {"model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
+    config |= {"hidden_size": WIDTH, "layer_norm_eps": EPSILON}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    tokenizer.enable_truncation(8)
+    tokenizer.enable_padding(length=8)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def floats(source: Path, tmp_path_factory: pytest.TempPathFactory) -> OnnxEncoder:
+    folder = tmp_path_factory.mktemp("floats")
+    export_encoder(source, folder, name="tiny", max_tokens=POSITIONS, floats=True)
+    return OnnxEncoder(folder, threads=1)
+
+
+@pytest.fixture(scope="module")
+def integers(source: Path, tmp_path_factory: pytest.TempPathFactory) -> OnnxEncoder:
+    folder = tmp_path_factory.mktemp("integers")
+    export_encoder(source, folder, name="tiny", max_tokens=POSITIONS)
+    return OnnxEncoder(folder, threads=1)
+
+
+def normalise(weights: Weights, norm: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    centred = values - values.mean(axis=-1, keepdims=True)
+    scaled = centred / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + EPSILON)
+    return np.asarray(scaled * weights[f"{norm}.weight"] + weights[f"{norm}.bias"])
+
+
+def gelu(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(values * 0.5 * (1 + np.vectorize(erf)(values / np.sqrt(2))))
+
+
+def forward(weights: Weights, ids: list[int]) -> NDArray[np.float64]:
+    """The model as it is written down, of one text, in double precision."""
+
+    def dense(site: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return values @ weights[f"{site}.weight"].T.astype(np.float64) + weights[f"{site}.bias"]
+
+    hidden = weights["embeddings.word_embeddings.weight"][ids].astype(np.float64)
+    hidden = hidden + weights["embeddings.position_embeddings.weight"][: len(ids)]
+    hidden = hidden + weights["embeddings.token_type_embeddings.weight"][0]
+    hidden = normalise(weights, "embeddings.LayerNorm", hidden)
+    for layer in range(LAYERS):
+        site = f"encoder.layer.{layer}"
+        queries, keys, values = (
+            dense(f"{site}.attention.self.{part}", hidden).reshape(len(ids), HEADS, -1).transpose(1, 0, 2)
+            for part in ("query", "key", "value")
+        )
+        scores = np.exp(queries @ keys.transpose(0, 2, 1) / np.sqrt(WIDTH // HEADS))
+        attended = (scores / scores.sum(axis=-1, keepdims=True) @ values).transpose(1, 0, 2).reshape(len(ids), WIDTH)
+        norm = f"{site}.attention.output"
+        hidden = normalise(weights, f"{norm}.LayerNorm", hidden + dense(f"{norm}.dense", attended))
+        inner = gelu(dense(f"{site}.intermediate.dense", hidden))
+        hidden = normalise(weights, f"{site}.output.LayerNorm", hidden + dense(f"{site}.output.dense", inner))
+    mean = hidden.mean(axis=0)
+    return np.asarray(mean / np.linalg.norm(mean))
+
+
+def test_float_graph_is_the_model(floats: OnnxEncoder, weights: Weights) -> None:
+    expected = [forward(weights, floats.tokenizer.encode(text).ids) for text in TEXTS]
+    assert np.abs(floats.encode(TEXTS) - np.array(expected)).max() < 1e-5
+
+
+def test_int8_graph_is_near_the_model(floats: OnnxEncoder, integers: OnnxEncoder) -> None:
+    assert (floats.encode(TEXTS) * integers.encode(TEXTS)).sum(axis=1).min() > 0.998
+
+
+def test_large_channels_do_not_spoil_int8(floats: OnnxEncoder, integers: OnnxEncoder) -> None:
+    """Without the channel scales these weights come to 0.9987 on average."""
+    texts = [" ".join(np.random.default_rng(seed).choice(WORDS[4:], 12)) for seed in range(50)]
+    assert (floats.encode(texts) * integers.encode(texts)).sum(axis=1).mean() > 0.999
+
+
+def test_int8_vectors_do_not_depend_on_the_batch(integers: OnnxEncoder) -> None:
+    together = integers.encode(TEXTS)
+    alone = np.concatenate([integers.encode([text]) for text in TEXTS])
+    assert np.abs(together - alone).max() < 1e-5
+
+
+def test_folder_says_what_it_holds(integers: OnnxEncoder, floats: OnnxEncoder) -> None:
+    assert (integers.name, integers.dimensions, integers.max_tokens) == ("tiny", WIDTH, POSITIONS)
+    assert (integers.config.weights, floats.config.weights) == ("int8", "float32")
+    assert integers.fingerprint == take_fingerprint(integers.folder)
+    assert integers.fingerprint != floats.fingerprint
+    stored = Tokenizer.from_file(str(integers.folder / "tokenizer.json"))
+    assert (stored.padding, stored.truncation) == (None, None)
+
+
+def test_export_repeats_itself(source: Path, integers: OnnxEncoder, tmp_path: Path) -> None:
+    export_encoder(source, tmp_path, name="of another name", max_tokens=POSITIONS)
+    assert (tmp_path / "model.onnx").read_bytes() == (integers.folder / "model.onnx").read_bytes()
+    assert OnnxEncoder(tmp_path).fingerprint == integers.fingerprint
+
+
+def test_fingerprint_covers_prefixes(source: Path, integers: OnnxEncoder, tmp_path: Path) -> None:
+    export_encoder(source, tmp_path, name="tiny", max_tokens=POSITIONS, query_prefix="w1 ")
+    encoder = OnnxEncoder(tmp_path)
+    assert encoder.fingerprint != integers.fingerprint
+    assert np.array_equal(encoder.encode(["w2"], role="query"), integers.encode(["w1 w2"]))
+    assert np.array_equal(encoder.encode(["w2"]), integers.encode(["w2"]))
+
+
+def test_axes_are_dynamic_and_the_output_has_a_safe_name(integers: OnnxEncoder) -> None:
+    session = onnxruntime.InferenceSession(integers.folder / "model.onnx", providers=["CPUExecutionProvider"])
+    assert [(each.name, each.shape) for each in session.get_inputs()] == [
+        ("input_ids", ["batch", "sequence"]),
+        ("attention_mask", ["batch", "sequence"]),
+    ]
+    assert [(each.name, each.shape) for each in session.get_outputs()] == [("sentence_vector", ["batch", WIDTH])]
+
+
+def test_rows_become_integers() -> None:
+    rows, scales = quantise_rows(np.array([[1.0, -2.0, 0.5], [0.0, 0.0, 0.0]], dtype=np.float32), top=100)
+    assert rows.tolist() == [[50, -100, 25], [0, 0, 0]]
+    assert scales.tolist() == pytest.approx([0.02, 1.0])
+
+
+def test_other_architectures_are_refused(source: Path, tmp_path: Path) -> None:
+    for name in ("model.safetensors", "tokenizer.json"):
+        (tmp_path / name).write_bytes((source / name).read_bytes())
+    with pytest.raises(InputError, match=r"lacks config\.json"):
+        export_encoder(tmp_path, tmp_path / "out", name="x")
+    config = json.loads((source / "config.json").read_text(encoding="utf-8"))
+    (tmp_path / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
+    with pytest.raises(InputError, match="has hidden_act 'relu'; only 'gelu' can be exported"):
+        export_encoder(tmp_path, tmp_path / "out", name="x")
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_many_tokens_are_refused(source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"max_tokens is 256, but .* has 40 positions. Give 3 to 40"):
+        export_encoder(source, tmp_path, name="x")
+
+
+def test_command_line(source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "named-after-me"
+    result = CliRunner().invoke(main, [str(source), str(target), "--float", "--max-tokens", "20"])
+    assert (result.exit_code, result.output) == (0, f"{target}: 0.1 MB, fingerprint {take_fingerprint(target)}\n")
+    encoder = OnnxEncoder(target)
+    assert (encoder.name, encoder.max_tokens, encoder.config.weights) == ("named-after-me", 20, "float32")
+    assert CliRunner().invoke(main, [str(source), str(target)]).exit_code == 1
+
+
+def test_comparing(floats: OnnxEncoder, integers: OnnxEncoder, tmp_path: Path) -> None:
+    same = compare(floats, floats, TEXTS)
+    assert [*same.nearness, same.alone] == pytest.approx([1, 1, 1])
+    assert same.tokens == pytest.approx(sum(len(floats.tokenizer.encode(text).ids) for text in TEXTS) / len(TEXTS))
+    assert 0.998 < compare(integers, floats, TEXTS).nearness[1] < 1
+    corpus = tmp_path / "corpus.json"
+    sentence = "This sentence about nothing in particular is long enough to be taken by the sampling."
+    corpus.write_text(json.dumps([{"title": "T", "text": f"{sentence} Short one."}]), encoding="utf-8")
+    assert read_samples(corpus, sentences=1, passages=1) == {
+        "sentences": [sentence],
+        "passages": [f"T. {sentence} Short one."],
+    }
