@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from minirag import Index
+from minirag import Document, Index
 from minirag.storage.journal import Journal
 from tests.loopback import Loopback, Request, Served, honest
 from tests.stored import contents_of, make_documents
@@ -124,6 +124,28 @@ def test_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> None:
         extracted = server.tasks().count("extract")
     assert len(report.added) == DOCUMENTS
     assert extracted - DOCUMENTS == before - kept
+    assert not Journal(path).path.exists()
+
+
+def test_other_runs_keep_what_a_killed_one_paid_for(tmp_path: Path) -> None:
+    """Only what tells of a deleted document goes with it, although that document was never committed."""
+    path = tmp_path / "notes.usearch"
+    with Loopback(slow_and_honest) as server:
+        child = start_add(path, server.api_base)
+        while len(server.requests) < 20:
+            time.sleep(0.001)
+        child.kill()
+        child.wait()
+        assert child.stdout is not None
+        child.stdout.close()
+        kept, before = len(Journal(path)), len(server.requests)
+        with Index(path, model=MODEL, api_base=server.api_base, api_key="none") as index:
+            index.add(Document("other", "Lake Lugano is deep."), progress=False)
+            assert index.delete(["other", "doc0"], progress=False).missing == ("doc0",)
+            assert len(Journal(path)) == kept - 1
+            assert b"The Harbour Book 0 " not in Journal(path).path.read_bytes()
+            index.add(make_documents(DOCUMENTS), progress=False)
+        assert server.tasks().count("extract") == DOCUMENTS + (before - kept) + 1 + 1
     assert not Journal(path).path.exists()
 
 

@@ -128,6 +128,7 @@ def test_a_write_under_way_is_no_commit(index: Index, path: Path) -> None:
             Index(path, mode="r").close()
         index.add(make_documents(1, start=6), progress=False)
         assert (reader.refresh(), len(reader)) == (True, 7)
+        assert b"half a section" in path.read_bytes()
 
 
 def test_a_vanished_file_is_told(index: Index, path: Path) -> None:

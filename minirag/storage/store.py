@@ -180,7 +180,7 @@ class Store:
         if outgrown(snapshot, change, compact_at=compact_at):
             self._rewrite(change)
         else:
-            append_commit(snapshot, self._with_merged(change))
+            append_commit(snapshot, self._with_merged(change), end=self._stamp.size)
         self._after_commit()
 
     def compact(self) -> None:

@@ -145,14 +145,20 @@ def write_base(path: Path, data: SegmentData, change: Change, *, commit: int = 1
         replace_file(path, write)
 
 
-def append_commit(snapshot: Snapshot, change: Change) -> None:
+def append_commit(snapshot: Snapshot, change: Change, *, end: int | None = None) -> None:
     """Append a commit to the snapshot's file; the caller holds the writer's lock and the newest snapshot.
+
+    Args:
+        snapshot: What the commit builds on.
+        change: What it changes.
+        end: The file's size, where that is not what it was when the snapshot was opened. A torn tail stays as it is:
+            it may be damage from which something can be saved.
 
     Raises:
         IndexWriteError: When the disk refuses; what was appended is cut off again.
     """
     old = snapshot.contents
-    writer = _Writer(snapshot.stamp.size)
+    writer = _Writer(snapshot.stamp.size if end is None else end)
     with (
         disk_errors(snapshot.path, kept=_KEPT, needed=lambda: writer.length),
         snapshot.path.open("r+b", buffering=0) as file,
