@@ -12,8 +12,8 @@ import xxhash
 
 from minirag.errors import LLMError, LLMSetupError
 from minirag.extraction import in_batches, run_all
+from minirag.naming.names import is_bridge_name, normalise_name
 from minirag.reasoner import Reasoner
-from minirag.reasoner.names import is_bridge_name, normalise_name
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
 from minirag.storage.segment import Segment, StoredDocument, bridge_id, passage_id

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minirag.reasoner.names import normalise_name
+from minirag.naming.names import normalise_name
 from minirag.splitting import embedded_text
 from minirag.storage.segment import StoredDocument
 from minirag.storage.segment_data import SegmentData

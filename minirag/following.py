@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from minirag.reasoner.names import TOKEN, is_bridge_name, normalise_name, title_entity
+from minirag.naming.names import TOKEN, is_bridge_name, normalise_name, title_entity
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
@@ -63,13 +63,15 @@ class Link(NamedTuple):
 
 
 class Space:
-    """All passages of a snapshot in one row of numbers, and likewise its facts."""
+    """All passages of a snapshot in one row of numbers, and likewise its facts; remembers the links that it looked up."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Count; nothing is read."""
         self.snapshot = snapshot
         self.passage_starts = _starts(snapshot, "passages")
         self.fact_starts = _starts(snapshot, "facts")
+        self._links: dict[int, tuple[NDArray[np.int64], Scores]] = {}
+        self._title_keys: dict[tuple[int, int], int | None] = {}
 
     def locate(self, passage: int) -> tuple[Segment, int]:
         """The segment and the row in it of a passage."""
@@ -105,23 +107,42 @@ class Space:
         owner = self.snapshot.segments[segment].passage_of_fact[fact - int(self.fact_starts[segment])]
         return int(self.passage_starts[segment]) + int(owner)
 
-    def naming(self, key: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Passages whose facts name an entity, and how many of their facts do; the dead ones are left out."""
-        found: list[NDArray[np.int64]] = []
-        counts: list[NDArray[np.int64]] = []
-        for start, segment in zip(self.passage_starts.tolist(), self.snapshot.segments, strict=False):
-            rows = segment.facts_by_entity.find(key)
-            if not len(rows):
-                continue
-            passages, often = np.unique(segment.passage_of_fact[rows], return_counts=True)
-            alive = segment.alive("passages")
-            if alive is not None:
-                kept = alive[passages]
-                passages, often = passages[kept], often[kept]
-            found.append(passages.astype(np.int64) + start)
-            counts.append(often)
-        none = np.empty(0, np.int64)
-        return np.concatenate(found) if found else none, np.concatenate(counts) if counts else none
+    def links(self, key: int) -> tuple[NDArray[np.int64], Scores]:
+        """Passages that an entity leads to, each with its weight, the fewer the more strongly; none of them is dead.
+
+        One about it gets 1 over the number of such passages; one that only names it, the square root of the share of
+        its facts that do, over the number of passages that name it at all.
+        """
+        if key not in self._links:
+            named = [self._naming(number, key) for number in range(len(self.snapshot.segments))]
+            passages, shares, about = (np.concatenate(column) for column in zip(*named, strict=True))
+            weight = np.sqrt(shares) / max(1, len(passages))
+            weight[about] = np.maximum(weight[about], 1 / max(1, int(about.sum())))
+            self._links[key] = passages, weight.astype(np.float32)
+        return self._links[key]
+
+    def _naming(self, number: int, key: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
+        """A segment's passages that name an entity, the share of their facts that do, and which are about it."""
+        segment = self.snapshot.segments[number]
+        rows = segment.facts_by_entity.find(key)
+        if not len(rows):
+            return np.empty(0, np.int64), np.empty(0), np.empty(0, bool)
+        passages, counts = np.unique(segment.passage_of_fact[rows], return_counts=True)
+        alive = segment.alive("passages")
+        if alive is not None:
+            passages, counts = passages[alive[passages]], counts[alive[passages]]
+        sizes = segment.fact_slices[passages + 1] - segment.fact_slices[passages]
+        documents = segment.document_of_passage[passages].tolist()
+        about = np.array([self._title_key(number, document) == key for document in documents], bool)
+        return passages.astype(np.int64) + self.passage_starts[number], counts / sizes, about
+
+    def _title_key(self, number: int, document: int) -> int | None:
+        """The hash of what a segment's document is about, None without a title."""
+        place = (number, document)
+        if place not in self._title_keys:
+            title = self.snapshot.segments[number].documents[document][1]
+            self._title_keys[place] = _title_key(title) if title else None
+        return self._title_keys[place]
 
 
 def score(
@@ -168,41 +189,26 @@ def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights, cha
     sources = best_passages(own, weights.sources)
     strengths = {fact: facts[fact] + own[passage] for passage in sources for fact in space.facts_of(passage)}
     most = max(1e-6, *strengths.values()) if strengths else 1.0
-    links: dict[int, tuple[NDArray[np.int64], Scores]] = {}
-    shares = {fact: max(0.0, float(value) / float(most)) ** weights.sharpness for fact, value in strengths.items()}
-    followed = [
-        (Link(space.passage_of(fact), keys_of_fact(*space.fact(fact))), share) for fact, share in shares.items()
-    ]
-    for (home, keys), share in [*followed, *((link, 1.0) for link in chain)]:
-        for key in keys:
-            if key not in links:
-                links[key] = _links(space, key)
-            others, weight = links[key]
-            elsewhere = others != home
-            rows = others[elsewhere]
-            linked[rows] = np.maximum(linked[rows], share * weight[elsewhere])
+    shares: dict[tuple[int, int], float] = {}  # by the passage that a name stands in, and the name
+    for fact, value in strengths.items():
+        share = max(0.0, float(value) / float(most)) ** weights.sharpness
+        home = space.passage_of(fact)
+        for key in keys_of_fact(*space.fact(fact)):
+            shares[home, key] = max(share, shares.get((home, key), 0.0))
+    shares |= {(link.home, key): 1.0 for link in chain for key in link.keys}
+    for (home, key), share in shares.items():
+        passages, weight = space.links(key)
+        elsewhere = passages != home
+        rows = passages[elsewhere]
+        linked[rows] = np.maximum(linked[rows], share * weight[elsewhere])
     return linked
-
-
-def _links(space: Space, key: int) -> tuple[NDArray[np.int64], Scores]:
-    """Passages that an entity leads to, the fewer the more strongly.
-
-    One about it gets 1 over the number of such passages; one that only names it, the square root of the share of its
-    facts that do, over the number of passages that name it at all.
-    """
-    passages, counts = space.naming(key)
-    sizes = np.array([max(1, len(space.facts_of(passage))) for passage in passages.tolist()], np.float32)
-    weight = np.sqrt(counts / sizes) / max(1, len(passages))
-    about = np.array([title_key(*space.locate(passage)) == key for passage in passages.tolist()], bool)
-    weight[about] = np.maximum(weight[about], 1 / max(1, int(about.sum())))
-    return passages, weight.astype(np.float32)
 
 
 def _named_scores(space: Space, question: str) -> Scores:
     """For each passage, how strongly the names in the question lead to it, 0 to 1."""
     named = np.zeros(int(space.passage_starts[-1]), np.float32)
     for key in dict.fromkeys(_names_in(space, question)):
-        passages, weight = _links(space, key)
+        passages, weight = space.links(key)
         named[passages] += weight
     return np.minimum(named, 1.0)
 
@@ -227,12 +233,6 @@ def _names_in(space: Space, question: str) -> Iterator[int]:
 def name_key(name: str) -> int | None:
     """The hash under which a name is looked up; None for names that link nothing."""
     return hash_key(normalise_name(name)) if is_bridge_name(name) else None
-
-
-def title_key(segment: Segment, passage: int) -> int | None:
-    """The hash of what a passage's document is about, None without a title."""
-    title = segment.documents[int(segment.document_of_passage[passage])][1]
-    return _title_key(title) if title else None
 
 
 @lru_cache(maxsize=65_536)

@@ -18,9 +18,9 @@ from minirag.errors import EncoderMismatchError, IndexReadOnlyError
 from minirag.estimating import estimate_llm, estimate_offline
 from minirag.loading import Source, load
 from minirag.models import OFFLINE, Models
+from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress
 from minirag.reasoner.given import GivenTriples
-from minirag.reasoner.names import normalise_name
 from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import (
     KINDS,

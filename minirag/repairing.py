@@ -12,8 +12,8 @@ import numpy as np
 from minirag.embedding import segment_data, texts_of
 from minirag.encoder import open_encoder
 from minirag.errors import EncoderMismatchError, IndexFileError
+from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress
-from minirag.reasoner.names import normalise_name
 from minirag.storage.lock import writer_lock
 from minirag.storage.salvaging import LOST, VECTOR_KINDS, Salvage, names, salvage
 from minirag.storage.segment_data import SegmentData

@@ -17,7 +17,7 @@ import usearch.index
 
 from minirag import Index
 from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError, IndexVersionError
-from minirag.reasoner.names import normalise_name
+from minirag.naming.names import normalise_name
 from minirag.storage.finding import find_commits
 from minirag.storage.layout import FORMAT, TRAILER_SIZE, checksum
 from minirag.storage.salvaging import salvage

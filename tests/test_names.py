@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minirag.reasoner.names import (
+from minirag.naming.names import (
     find_names,
     is_bridge_name,
     name_spans,

@@ -10,7 +10,7 @@ import pytest
 
 from minirag import Document, Index
 from minirag.errors import EncoderMismatchError, IndexCorruptError, IndexFileError
-from minirag.reasoner.names import normalise_name
+from minirag.naming.names import normalise_name
 from minirag.repairing import RepairReport, repair
 from minirag.storage.salvaging import salvage
 from minirag.storage.snapshot import open_snapshot

@@ -23,7 +23,7 @@ from minirag.errors import (
     IndexReadOnlyError,
     IndexWriteError,
 )
-from minirag.reasoner.names import normalise_name
+from minirag.naming.names import normalise_name
 from minirag.storage.store import Store
 from minirag.storage.writing import Change
 from tests.stored import contents_of, make_documents, open_offline

@@ -19,7 +19,7 @@ from minirag.embedding import embed
 from minirag.encoder import OnnxEncoder
 from minirag.evaluation.measurements import Measurement
 from minirag.index import Index
-from minirag.reasoner.names import normalise_name
+from minirag.naming.names import normalise_name
 from minirag.records import Document, ExtractedFact, Extraction
 from minirag.storage.segment import StoredDocument, StoredPassage
 from minirag.storage.segment_data import SegmentData

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from minirag.naming.names import TOKEN, normalise_name
+from minirag.naming.words import DEMONYMS, word_set
 from minirag.reasoner.context import Statement, follow, match_subject
 from minirag.reasoner.dates import DATE, when
-from minirag.reasoner.names import TOKEN, normalise_name
 from minirag.reasoner.questions import Question, stem, steps_of
-from minirag.reasoner.words import DEMONYMS, word_set
 from minirag.records import Reading
 
 Subject = tuple[str, int, int]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from minirag.naming.names import name_spans, normalise_name, title_entity
 from minirag.reasoner.facts import read_sentences
-from minirag.reasoner.names import name_spans, normalise_name, title_entity
 from minirag.reasoner.questions import terms_of
 from minirag.reasoner.spans import life_terms
 from minirag.records import ContextItem

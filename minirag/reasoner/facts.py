@@ -6,9 +6,9 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 
-from minirag.reasoner.names import TOKEN, find_names, normalise_name, title_entity, words_inside_sentences
+from minirag.naming.names import TOKEN, find_names, normalise_name, title_entity, words_inside_sentences
+from minirag.naming.words import FUNCTION_WORDS, UNCASED
 from minirag.reasoner.sentences import split_sentences
-from minirag.reasoner.words import FUNCTION_WORDS, UNCASED
 from minirag.records import ExtractedFact
 
 _MARKUP = re.compile(r"<[^<>\n]{1,200}>|\[\d{1,4}\]|\[\[|\]\]|\{\{|\}\}|'''?|\*\*|__+")

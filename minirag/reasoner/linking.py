@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import pairwise
 
-from minirag.reasoner.names import normalise_name, title_entity
+from minirag.naming.names import normalise_name, title_entity
 from minirag.records import BridgingFact, SharedEntity, SourcedFact
 
 _MOST_WORDS = 100

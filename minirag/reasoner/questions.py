@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from minirag.reasoner.names import TOKEN
-from minirag.reasoner.words import FUNCTION_WORDS, UNCASED, UNSPACED_LETTER, word_set
+from minirag.naming.names import TOKEN
+from minirag.naming.words import FUNCTION_WORDS, UNCASED, UNSPACED_LETTER, word_set
 
 Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "cause", "person", "thing"]
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from minirag.naming.names import normalise_name
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
-from minirag.reasoner.names import normalise_name
 from minirag.reasoner.questions import Question, focus_of, read_question, steps_of, terms_of
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading

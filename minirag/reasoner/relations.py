@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from minirag.naming.names import name_spans, title_entity
+from minirag.naming.words import UNCASED
 from minirag.reasoner.dates import DATE
 from minirag.reasoner.facts import Sentence
-from minirag.reasoner.names import name_spans, title_entity
-from minirag.reasoner.words import UNCASED
 
 Triple = tuple[str, str, str]
 

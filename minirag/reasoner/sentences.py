@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from minirag.reasoner.words import word_set
+from minirag.naming.words import word_set
 
 _LINE_ENDS = "\n\r\x0b\x0c\x85\u2028\u2029"
 _CLOSERS = "\"'”’»›)\\]」』）】》〉"

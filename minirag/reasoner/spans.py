@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
+from minirag.naming.names import TOKEN, name_spans, normalise_name
+from minirag.naming.words import DEMONYMS
 from minirag.reasoner.dates import DATE
-from minirag.reasoner.names import TOKEN, name_spans, normalise_name
 from minirag.reasoner.questions import Kind, stem
-from minirag.reasoner.words import DEMONYMS
 
 Span = tuple[int, int]
 

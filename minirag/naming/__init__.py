@@ -1,0 +1,1 @@
+"""Names: finding them in texts of any script, and comparing them."""
