@@ -63,7 +63,7 @@ class Link(NamedTuple):
 
 
 class Space:
-    """All passages of a snapshot in one row of numbers, and likewise its facts; remembers the links that it looked up."""
+    """All passages of a snapshot in one row of numbers, and likewise its facts; links once looked up are remembered."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Count; nothing is read."""
