@@ -86,6 +86,7 @@ class Hit:
         score: Cosine similarity to the query, -1 to 1, unless the strategy says otherwise.
         document_ids: The documents behind it; one, except for bridging facts.
         passage_ids: The passages behind it, likewise.
+        titles: Of these documents, in their order; "" for one without.
     """
 
     kind: Kind
@@ -94,6 +95,7 @@ class Hit:
     score: float
     document_ids: tuple[str, ...]
     passage_ids: tuple[str, ...]
+    titles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,16 +147,21 @@ def to_hit(snapshot: Snapshot, found: Row) -> Hit:
     segment = snapshot.segments[number]
     if kind == "bridge":
         bridge = segment.bridge(row)
-        documents = dict.fromkeys(passage_id.rpartition("#")[0] for passage_id in bridge.passage_ids)
-        return Hit(kind, bridge.id, bridge.text, score, tuple(documents), bridge.passage_ids)
-    if kind == "fact":
-        fact = segment.fact(row)
-        return Hit(kind, fact.id, fact.text, score, (fact.passage_id.rpartition("#")[0],), (fact.passage_id,))
-    if kind == "triple":
-        triple = segment.triple(row)
-        return Hit(kind, triple.id, triple.text, score, (triple.passage_id.rpartition("#")[0],), (triple.passage_id,))
-    passage = segment.passage(row)
-    return Hit(kind, passage.id, passage.text, score, (passage.document_id,), (passage.id,))
+        documents = tuple(dict.fromkeys(passage_id.rpartition("#")[0] for passage_id in bridge.passage_ids))
+        titles = tuple(_title(snapshot, document) for document in documents)
+        return Hit(kind, bridge.id, bridge.text, score, documents, bridge.passage_ids, titles)
+    owner = row if kind == "passage" else _owner(segment, kind, row)
+    document_id, title = segment.documents[int(segment.document_of_passage[owner])][:2]
+    if kind == "passage":
+        passage = segment.passage(row)
+        return Hit(kind, passage.id, passage.text, score, (document_id,), (passage.id,), (title,))
+    unit = segment.fact(row) if kind == "fact" else segment.triple(row)
+    return Hit(kind, unit.id, unit.text, score, (document_id,), (unit.passage_id,), (title,))
+
+
+def _title(snapshot: Snapshot, document_id: str) -> str:
+    found = snapshot.find_document(document_id)
+    return "" if found is None else str(found[0].documents[found[1]][1])
 
 
 def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | None:

@@ -6,8 +6,13 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from minirag.records import Evidence
-from minirag.strategies import indexrag, kirag, naive
+from minirag.strategies import indexrag, ircot, kirag, naive
 
 Strategy = Callable[..., Coroutine[Any, Any, Evidence]]
 
-STRATEGIES: dict[str, Strategy] = {"naive": naive.retrieve, "indexrag": indexrag.retrieve, "kirag": kirag.retrieve}
+STRATEGIES: dict[str, Strategy] = {
+    "naive": naive.retrieve,
+    "indexrag": indexrag.retrieve,
+    "kirag": kirag.retrieve,
+    "ircot": ircot.retrieve,
+}
