@@ -1,24 +1,24 @@
 """Scoring passages by what they say and by who names them: bridge entities followed at query time.
 
 What a question asks is often not said where its words are: the passage that matches names something, and the passage
-about that name holds the answer. So passages are scored twice: by their own similarity to the question, then by the
-links from the facts of the best ones. Following a name moved recall@5 further than any encoder did (see the README).
+about that name holds the answer. So passages are scored by their own similarity to the question, by the names in the
+question, and by the names in the facts of the best passages. Following names moved recall further than any encoder did
+(see the README).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from minirag.naming.names import TOKEN, is_bridge_name, normalise_name, title_entity
+from minirag.naming.names import TOKEN, is_bridge_name, normalise_name
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
-from minirag.storage.vectors import quantise, search_exact
+from minirag.storage.vectors import quantise, search_exact, similarities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,27 +27,34 @@ if TYPE_CHECKING:
 
     Scores = NDArray[np.float32]
 
-_DEPTH = 4_096  # rows of a segment that are told apart; the rest share the score of the last of them
+_DEPTH = 4_096  # passages of a segment that are told apart; the rest share the score of the last of them
 _SPAN = 8  # words of a question that may be one name
+_CLEAR = 0.1  # links from here on are worth a look at the passage's facts
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each signal counts; see `score`.
+    """How much each signal counts; measured on three data sets at once, see the README.
 
     Attributes:
-        lexical: Of BM25, scaled to at most 1, beside a cosine.
-        named: Of a link from a name in the question.
-        linked: Of a link from a fact of the best passages.
-        sources: How many best passages links are followed from.
-        sharpness: The power to which a fact's own score is raised before it counts for its links.
+        facts: Share of the best fact's cosine in a passage's similarity; the rest is the passage's own.
+        lexical: Of BM25, divided by the best passage's.
+        asked: Of the strongest link from a name in the question.
+        followed: Of the strongest link from a name in the best passages' facts.
+        sources: From how many best passages names are followed.
+        sharpness: The power to which a fact's own score, divided by the best, is raised before its links count.
+        most_passages: Names in more passages are not followed.
+        pool: For how many of the nearest passages facts are looked at.
     """
 
+    facts: float = 0.5
     lexical: float = 0.2
-    named: float = 0.2
-    linked: float = 0.4
+    asked: float = 0.25
+    followed: float = 0.5
     sources: int = 10
     sharpness: float = 4.0
+    most_passages: int = 500
+    pool: int = 100
 
 
 class Link(NamedTuple):
@@ -62,24 +69,44 @@ class Link(NamedTuple):
     keys: Sequence[int]
 
 
+class Naming(NamedTuple):
+    """The passages that name an entity, none of them dead, all `(n,)`.
+
+    Attributes:
+        passages: Their numbers.
+        shares: The share of each one's facts that name it, above 0.
+        about: Whether it is about the entity, by its title.
+    """
+
+    passages: NDArray[np.int64]
+    shares: Scores
+    about: NDArray[np.bool_]
+
+
 class Space:
-    """All passages of a snapshot in one row of numbers, and likewise its facts; links once looked up are remembered."""
+    """All passages of a snapshot in one row of numbers, and likewise its facts; names looked up are remembered."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Count; nothing is read."""
         self.snapshot = snapshot
         self.passage_starts = _starts(snapshot, "passages")
-        self.fact_starts = _starts(snapshot, "facts")
-        self._links: dict[int, tuple[NDArray[np.int64], Scores]] = {}
-        self._title_keys: dict[tuple[int, int], int | None] = {}
+        self._namings: dict[int, Naming] = {}
 
-    def locate(self, passage: int) -> tuple[Segment, int]:
-        """The segment and the row in it of a passage."""
+    def __len__(self) -> int:
+        """How many passages, dead ones included."""
+        return int(self.passage_starts[-1])
+
+    def locate(self, passage: int) -> tuple[int, Segment, int]:
+        """The number of the segment, the segment, and the row in it of a passage."""
         number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
-        return self.snapshot.segments[number], passage - int(self.passage_starts[number])
+        return number, self.snapshot.segments[number], passage - int(self.passage_starts[number])
 
     def find(self, passage_id: str) -> int:
-        """The number of a passage by its id, which is one of the snapshot's."""
+        """The number of a passage by its id.
+
+        Raises:
+            KeyError: When there is none.
+        """
         document_id, _, place = passage_id.rpartition("#")
         found = self.snapshot.find_document(document_id)
         if found is None:
@@ -88,129 +115,154 @@ class Space:
         start = int(self.passage_starts[self.snapshot.segments.index(segment)])
         return start + int(segment.document_slices[document]) + int(place.partition("-")[0])
 
-    def facts_of(self, passage: int) -> range:
-        """The numbers of a passage's facts."""
-        number = int(np.searchsorted(self.passage_starts, passage, side="right")) - 1
-        slices = self.snapshot.segments[number].fact_slices
-        row = passage - int(self.passage_starts[number])
-        start = int(self.fact_starts[number])
-        return range(start + int(slices[row]), start + int(slices[row + 1]))
+    def naming(self, key: int) -> Naming:
+        """The passages that name an entity."""
+        if key not in self._namings:
+            parts = [self._naming(number, key) for number in range(len(self.snapshot.segments))]
+            self._namings[key] = Naming(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return self._namings[key]
 
-    def fact(self, number: int) -> tuple[Segment, int]:
-        """The segment and the row in it of a fact."""
-        segment = int(np.searchsorted(self.fact_starts, number, side="right")) - 1
-        return self.snapshot.segments[segment], number - int(self.fact_starts[segment])
-
-    def passage_of(self, fact: int) -> int:
-        """The passage of a fact."""
-        segment = int(np.searchsorted(self.fact_starts, fact, side="right")) - 1
-        owner = self.snapshot.segments[segment].passage_of_fact[fact - int(self.fact_starts[segment])]
-        return int(self.passage_starts[segment]) + int(owner)
-
-    def links(self, key: int) -> tuple[NDArray[np.int64], Scores]:
-        """Passages that an entity leads to, each with its weight, the fewer the more strongly; none of them is dead.
-
-        One about it gets 1 over the number of such passages; one that only names it, the square root of the share of
-        its facts that do, over the number of passages that name it at all.
-        """
-        if key not in self._links:
-            named = [self._naming(number, key) for number in range(len(self.snapshot.segments))]
-            passages, shares, about = (np.concatenate(column) for column in zip(*named, strict=True))
-            weight = np.sqrt(shares) / max(1, len(passages))
-            weight[about] = np.maximum(weight[about], 1 / max(1, int(about.sum())))
-            self._links[key] = passages, weight.astype(np.float32)
-        return self._links[key]
-
-    def _naming(self, number: int, key: int) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.bool_]]:
-        """A segment's passages that name an entity, the share of their facts that do, and which are about it."""
+    def _naming(self, number: int, key: int) -> Naming:
         segment = self.snapshot.segments[number]
         rows = segment.facts_by_entity.find(key)
         if not len(rows):
-            return np.empty(0, np.int64), np.empty(0), np.empty(0, bool)
+            return Naming(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, bool))
         passages, counts = np.unique(segment.passage_of_fact[rows], return_counts=True)
         alive = segment.alive("passages")
         if alive is not None:
             passages, counts = passages[alive[passages]], counts[alive[passages]]
         sizes = segment.fact_slices[passages + 1] - segment.fact_slices[passages]
-        documents = segment.document_of_passage[passages].tolist()
-        about = np.array([self._title_key(number, document) == key for document in documents], bool)
-        return passages.astype(np.int64) + self.passage_starts[number], counts / sizes, about
+        about = segment.title_keys[segment.document_of_passage[passages]] == np.uint64(key)
+        shares = (counts / sizes).astype(np.float32)
+        return Naming(passages.astype(np.int64) + self.passage_starts[number], shares, about)
 
-    def _title_key(self, number: int, document: int) -> int | None:
-        """The hash of what a segment's document is about, None without a title."""
-        place = (number, document)
-        if place not in self._title_keys:
-            title = self.snapshot.segments[number].documents[document][1]
-            self._title_keys[place] = _title_key(title) if title else None
-        return self._title_keys[place]
+    def links_of(self, passage: int) -> list[Sequence[int]]:
+        """The hashes of the names in each of a passage's facts, in order."""
+        _, segment, row = self.locate(passage)
+        start, end = segment.fact_slices[row : row + 2].tolist()
+        return [segment.links_of(fact).tolist() for fact in range(start, end)]
+
+    def fact_cosines(self, passage: int, vector: Scores) -> Scores:
+        """The cosine of each of a passage's facts with a unit vector, in order."""
+        _, segment, row = self.locate(passage)
+        start, end = segment.fact_slices[row : row + 2].tolist()
+        return similarities(segment.unit_vectors[start:end], vector)
 
 
-def score(
-    space: Space, question: str, vector: Scores, weights: Weights, *, chain: Sequence[Link] = ()
-) -> tuple[Scores, Scores]:
+class Asked(NamedTuple):
+    """What a question says, apart from its vector.
+
+    Attributes:
+        lexical: BM25 of each passage over the best one's, 0 to 1: `(passages,)`.
+        names: The hashes of the names in it that the index knows, longest names first taken.
+    """
+
+    lexical: Scores
+    names: tuple[int, ...]
+
+
+def read_question(space: Space, question: str) -> Asked:
+    """Count its words and find its names."""
+    segments = space.snapshot.segments
+    alive = [segment.alive("passages") for segment in segments]
+    lexical = np.concatenate(score_passages([segment.postings for segment in segments], alive, question))
+    return Asked(lexical / max(1e-6, float(lexical.max(initial=0))), tuple(dict.fromkeys(_names_in(space, question))))
+
+
+def score(space: Space, asked: Asked, vector: Scores, weights: Weights, *, chain: Sequence[Link] = ()) -> Scores:
     """Score all passages for a question.
 
     Args:
         space: The passages.
-        question: What is asked; BM25 and names are taken from it.
+        asked: What the question says.
         vector: The question's, or that of question and chain: a unit vector `(dim,)`.
         weights: Of the signals.
         chain: Links that count in full, whatever the question says.
 
     Returns:
-        Scores `(passages,)`, minus infinity for the dead, and the cosines of all facts `(facts,)`.
+        `(passages,)`, minus infinity for the dead.
     """
-    own, facts = _own_scores(space, question, vector, weights)
-    return own + weights.linked * _link_scores(space, own, facts, weights, chain), facts
-
-
-def _own_scores(space: Space, question: str, vector: Scores, weights: Weights) -> tuple[Scores, Scores]:
-    """By what a passage says itself: the mean of its cosine and its best fact's, BM25, and its name in the question."""
-    segments = space.snapshot.segments
-    passages = np.concatenate([_passage_cosines(segment, vector) for segment in segments])
-    facts = np.concatenate([_fact_cosines(segment, vector) for segment in segments])
-    best = np.concatenate(
-        [
-            _best_facts(segment, facts[start:end])
-            for segment, start, end in zip(segments, space.fact_starts[:-1], space.fact_starts[1:], strict=True)
-        ]
-    )
-    own = np.where(np.isnan(best), passages, (passages + best) / 2)
-    alive = [segment.alive("passages") for segment in segments]
-    lexical = np.concatenate(score_passages([segment.postings for segment in segments], alive, question))
-    own += weights.lexical * lexical / max(1e-6, float(lexical.max(initial=0)))
-    own += weights.named * _named_scores(space, question)
-    return _bury(space, own.astype(np.float32)), facts
-
-
-def _link_scores(space: Space, own: Scores, facts: Scores, weights: Weights, chain: Sequence[Link]) -> Scores:
-    """For each passage, its strongest link from a fact of the best passages or of the chain, 0 to 1."""
-    linked = np.zeros_like(own)
+    near = _Nearness(space, vector, asked.lexical, weights)
+    near.look_at_facts(best_passages(near.scores(), weights.pool))
+    named = _follow(space, near.scores(), {key: {-1: 1.0} for key in asked.names}, weights)
+    near.look_at_facts(np.flatnonzero(named > _CLEAR).tolist())
+    own = near.scores() + weights.asked * named
     sources = best_passages(own, weights.sources)
-    strengths = {fact: facts[fact] + own[passage] for passage in sources for fact in space.facts_of(passage)}
-    most = max(1e-6, *strengths.values()) if strengths else 1.0
-    shares: dict[tuple[int, int], float] = {}  # by the passage that a name stands in, and the name
-    for fact, value in strengths.items():
-        share = max(0.0, float(value) / float(most)) ** weights.sharpness
-        home = space.passage_of(fact)
-        for key in keys_of_fact(*space.fact(fact)):
-            shares[home, key] = max(share, shares.get((home, key), 0.0))
-    shares |= {(link.home, key): 1.0 for link in chain for key in link.keys}
-    for (home, key), share in shares.items():
-        passages, weight = space.links(key)
-        elsewhere = passages != home
-        rows = passages[elsewhere]
-        linked[rows] = np.maximum(linked[rows], share * weight[elsewhere])
+    near.look_at_facts(sources)
+    names = _names_to_follow(space, near.cosines, own, sources, weights)
+    for link in chain:
+        for key in link.keys:
+            names.setdefault(key, {})[link.home] = 1.0
+    linked = _follow(space, own, names, weights)
+    clear = np.flatnonzero(linked > _CLEAR)
+    near.look_at_facts(clear[np.argsort(-linked[clear], kind="stable")][: weights.pool].tolist())
+    scores: Scores = near.scores() + weights.asked * named + weights.followed * linked
+    return scores
+
+
+class _Nearness:
+    """What passages say themselves; their facts are looked at only where it may matter."""
+
+    def __init__(self, space: Space, vector: Scores, lexical: Scores, weights: Weights) -> None:
+        self._space, self._vector, self._weights = space, vector, weights
+        self._passages = passage_cosines(space, vector)
+        self._best = self._passages.copy()  # until its facts are looked at, a passage stands for them
+        self._lexical = weights.lexical * lexical
+        self.cosines: dict[int, Scores] = {}
+
+    def look_at_facts(self, passages: Iterable[int]) -> None:
+        for passage in passages:
+            if passage not in self.cosines and np.isfinite(self._passages[passage]):
+                cosines = self._space.fact_cosines(passage, self._vector)
+                self.cosines[passage] = cosines
+                if len(cosines):
+                    self._best[passage] = cosines.max()
+
+    def scores(self) -> Scores:
+        share = self._weights.facts
+        own: Scores = (1 - share) * self._passages + share * self._best + self._lexical
+        return own
+
+
+def _names_to_follow(
+    space: Space, cosines: Mapping[int, Scores], own: Scores, sources: Sequence[int], weights: Weights
+) -> dict[int, dict[int, float]]:
+    """By name, how much it counts in each passage that it stands in."""
+    values = {passage: np.maximum(0, cosines[passage] + own[passage]) for passage in sources}
+    most = max((float(each.max(initial=0)) for each in values.values()), default=0.0) or 1.0
+    found: dict[int, dict[int, float]] = {}
+    for passage, value in values.items():
+        shares = (value / most) ** weights.sharpness
+        for share, keys in zip(shares.tolist(), space.links_of(passage), strict=True):
+            for key in keys:
+                places = found.setdefault(key, {})
+                places[passage] = max(share, places.get(passage, 0.0))
+    return found
+
+
+def _follow(space: Space, own: Scores, names: Mapping[int, Mapping[int, float]], weights: Weights) -> Scores:
+    """For each passage its strongest link, 0 to 1: a name's weight times how surely the name leads there.
+
+    A passage about the name gets 1 over its rank among those about it and over the square root of their number; one
+    that only mentions it the square root of the share of its facts that do, over the number of passages that do. In
+    the passage that it stands in, a name counts by what it counts elsewhere.
+    """
+    linked = np.zeros_like(own)
+    for key, places in names.items():
+        passages, shares, about = space.naming(key)
+        if not 0 < len(passages) <= weights.most_passages:
+            continue
+        strength = np.sqrt(shares) / len(passages)
+        titled = np.flatnonzero(about)
+        if len(titled):
+            ranked = titled[np.argsort(-own[passages[titled]], kind="stable")]
+            ranks = np.arange(1, len(ranked) + 1, dtype=np.float32)
+            strength[ranked] = np.maximum(strength[ranked], 1 / (ranks * np.sqrt(np.float32(len(ranked)))))
+        home = max(places, key=lambda place: places[place])
+        elsewhere = max((share for place, share in places.items() if place != home), default=0.0)
+        weight = np.where(passages == home, np.float32(elsewhere), np.float32(places[home]))
+        linked[passages] = np.maximum(linked[passages], strength * weight)
     return linked
-
-
-def _named_scores(space: Space, question: str) -> Scores:
-    """For each passage, how strongly the names in the question lead to it, 0 to 1."""
-    named = np.zeros(int(space.passage_starts[-1]), np.float32)
-    for key in dict.fromkeys(_names_in(space, question)):
-        passages, weight = space.links(key)
-        named[passages] += weight
-    return np.minimum(named, 1.0)
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:
@@ -229,61 +281,21 @@ def _names_in(space: Space, question: str) -> Iterator[int]:
         start += 1
 
 
-@lru_cache(maxsize=65_536)
 def name_key(name: str) -> int | None:
     """The hash under which a name is looked up; None for names that link nothing."""
     return hash_key(normalise_name(name)) if is_bridge_name(name) else None
 
 
-@lru_cache(maxsize=65_536)
-def _title_key(title: str) -> int:
-    return hash_key(normalise_name(title_entity(title)))
-
-
-def keys_of_fact(segment: Segment, row: int) -> list[int]:
-    """The hashes of the linking names in a fact."""
-    return [key for name in segment.facts[row][1] if (key := name_key(name)) is not None]
-
-
 def passage_cosines(space: Space, vector: Scores) -> Scores:
     """The cosine of every passage with a unit vector `(dim,)`: `(passages,)`, minus infinity for the dead."""
-    cosines = np.concatenate([_passage_cosines(segment, vector) for segment in space.snapshot.segments])
-    return _bury(space, cosines)
-
-
-def _bury(space: Space, scores: Scores) -> Scores:
-    for start, segment in zip(space.passage_starts.tolist(), space.snapshot.segments, strict=False):
-        mask = segment.alive("passages")
-        if mask is not None:
-            scores[start : start + len(mask)][~mask] = -np.inf
-    return scores
-
-
-def _passage_cosines(segment: Segment, vector: Scores) -> Scores:
-    rows, cosines = search_exact(segment.passage_vectors, quantise(vector[None])[0], _DEPTH)
-    return _spread(rows, cosines, segment.count("passages"))
-
-
-def _fact_cosines(segment: Segment, vector: Scores) -> Scores:
-    rows, cosines = segment.search_units(vector, _DEPTH)
-    facts = rows < segment.count("facts")
-    return _spread(rows[facts], cosines[facts], segment.count("facts"))
-
-
-def _spread(rows: NDArray[np.int64], cosines: Scores, count: int) -> Scores:
-    whole = np.full(count, cosines.min(initial=1.0) if len(cosines) else 0.0, np.float32)
-    whole[rows] = cosines
-    return whole
-
-
-def _best_facts(segment: Segment, cosines: Scores) -> Scores:
-    """The best fact's cosine by passage, NaN where a passage has none."""
-    slices = segment.fact_slices.astype(np.int64)
-    best = np.full(segment.count("passages"), np.nan, np.float32)
-    some = slices[1:] > slices[:-1]
-    if some.any():
-        best[some] = np.maximum.reduceat(cosines, slices[:-1][some])
-    return best
+    columns = []
+    for segment in space.snapshot.segments:
+        rows, found = search_exact(segment.passage_vectors, quantise(vector[None])[0], _DEPTH)
+        cosines = np.full(segment.count("passages"), found.min(initial=1.0), np.float32)
+        cosines[rows] = found
+        alive = segment.alive("passages")
+        columns.append(cosines if alive is None else np.where(alive, cosines, np.float32(-np.inf)))
+    return np.concatenate(columns)
 
 
 def best_passages(scores: Scores, most: int) -> list[int]:

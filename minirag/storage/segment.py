@@ -176,6 +176,24 @@ class Segment:
         return Postings(self._multimap("terms"), counts, lengths)
 
     @cached_property
+    def title_keys(self) -> NDArray[np.uint64]:
+        """The hash of what each document is about, by its title: `(documents,)`."""
+        return self._array("title keys", "<u8")
+
+    def links_of(self, fact: int) -> NDArray[np.uint64]:
+        """The hashes of the names in a fact that lead to other passages."""
+        start, end = self._link_slices[fact : fact + 2].tolist()
+        return self.facts_by_entity.keys[self._link_names[start:end]]
+
+    @cached_property
+    def _link_slices(self) -> NDArray[np.uint32]:
+        return self._array("link slices", "<u4")
+
+    @cached_property
+    def _link_names(self) -> NDArray[np.uint32]:
+        return self._array("link names", "<u4")
+
+    @cached_property
     def document_of_passage(self) -> NDArray[np.uint32]:
         """The document row of each passage, `(passages,)`."""
         return owners(self.document_slices)

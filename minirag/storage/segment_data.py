@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirag.naming.names import is_bridge_name, normalise_name, title_entity
 from minirag.records import Bridge
 from minirag.storage.lexical import Postings
 from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage
@@ -74,6 +75,7 @@ class SegmentData:
         extractions = [p.extraction for p in passages]
         yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
         yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
+        yield "title keys", hash_keys(normalise_name(title_entity(d.title)) for d in documents).tobytes()
         rows = np.arange(len(documents), dtype="<u4")
         yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
 
@@ -93,13 +95,23 @@ class SegmentData:
         yield from _rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
         named = [(hash_key(key), row) for row, fact in enumerate(facts) for key in self._keys(fact.entities)]
         pairs = np.array(named, "<u8").reshape(-1, 2)
-        yield from _map("entities", MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4")))
+        entities = MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4"))
+        yield from _map("entities", entities)
+        links = [link_keys(fact.entities) for fact in facts]
+        yield "link slices", starts_of(len(keys) for keys in links).tobytes()
+        flat = np.array([key for keys in links for key in keys], "<u8")
+        yield "link names", np.searchsorted(entities.keys, flat).astype("<u4").tobytes()
         rows = np.arange(len(self.bridges), dtype="<u4")
         bridged = hash_keys(self.normalise(bridge.entity) for bridge in self.bridges)
         yield from _map("bridge entities", MultiMap.build(bridged, rows))
 
     def _keys(self, entities: Sequence[str]) -> set[str]:
         return {key for entity in entities if (key := self.normalise(entity))}
+
+
+def link_keys(names: Sequence[str]) -> list[int]:
+    """The hashes of the names that are telling enough to lead from one passage to another, each once."""
+    return list(dict.fromkeys(hash_key(normalise_name(name)) for name in names if is_bridge_name(name)))
 
 
 def _passage_row(passage: StoredPassage) -> list[Any]:

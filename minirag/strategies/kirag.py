@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from minirag.following import Link, Space, Weights, best_passages, keys_of_fact, name_key, passage_cosines, score
+from minirag.following import Link, Space, Weights, best_passages, name_key, passage_cosines, read_question, score
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.reasoner import Reasoner
@@ -126,7 +126,8 @@ class _Search:
         self._bridges, self._last, self._by_model = bridges, last, by_model
         self._snapshot = index.snapshot
         self._space = Space(self._snapshot)
-        self._scores: Scores = np.full(int(self._space.passage_starts[-1]), -np.inf, np.float32)
+        self._asked = read_question(self._space, question)
+        self._scores: Scores = np.full(len(self._space), -np.inf, np.float32)
         self._units: dict[tuple[int, Kind, int], _Unit] = {}
         self._chain: list[_Unit] = []
         self._steps: list[Step] = []
@@ -154,7 +155,7 @@ class _Search:
         vector = self._index.encoder.encode([query], role="query")[0]
         if self._bridges:
             links = [self._link(unit) for unit in self._chain]
-            scores, _ = score(self._space, self._question, vector, Weights(), chain=links)
+            scores = score(self._space, self._asked, vector, Weights(), chain=links)
         else:
             scores = passage_cosines(self._space, vector)
         self._scores = np.maximum(self._scores, scores)
@@ -197,8 +198,7 @@ class _Search:
     # --- units -----------------------------------------------------------------------------------------------------
 
     def _units_of(self, passage: int, vector: Scores) -> list[_Unit]:
-        segment, row = self._space.locate(passage)
-        number = self._snapshot.segments.index(segment)
+        number, segment, row = self._space.locate(passage)
         rows, vectors = _rows_of(segment, row, self._kind)
         cosines = similarities(vectors, vector).tolist()
         return [_Unit(Row(c, number, self._kind, r), (passage,)) for r, c in zip(rows, cosines, strict=True)]
@@ -215,10 +215,10 @@ class _Search:
         """The names of a chain's unit, to be followed from its passage."""
         segment, row = self._snapshot.segments[unit.row.segment], unit.row.row
         if unit.row.kind == "fact":
-            return Link(unit.passages[0], keys_of_fact(segment, row))
+            return Link(unit.passages[0], segment.links_of(row).tolist())
         if unit.row.kind == "passage":
-            facts = self._space.facts_of(unit.passages[0])
-            return Link(unit.passages[0], [key for fact in facts for key in keys_of_fact(*self._space.fact(fact))])
+            keys = [key for fact in self._space.links_of(unit.passages[0]) for key in fact]
+            return Link(unit.passages[0], keys)
         if unit.row.kind == "triple":
             triple = segment.triples[row]
             names: list[str] = [triple[2], triple[0]]
@@ -227,8 +227,7 @@ class _Search:
         return Link(unit.passages[0], [key for name in names if (key := name_key(name)) is not None])
 
     def _passage_hit(self, passage: int, value: float | None = None) -> Hit:
-        segment, row = self._space.locate(passage)
-        number = self._snapshot.segments.index(segment)
+        number, _, row = self._space.locate(passage)
         shown = float(self._scores[passage]) if value is None else value
         return to_hit(self._snapshot, Row(shown, number, "passage", row))
 
