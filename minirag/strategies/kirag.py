@@ -9,15 +9,28 @@ share with them (see `minirag.following`), and bridging facts are candidates too
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from minirag.following import Link, Space, Weights, best_passages, name_key, passage_cosines, read_question, score
+from minirag.following import (
+    Asked,
+    Link,
+    Space,
+    Weights,
+    best_passages,
+    name_key,
+    passage_cosines,
+    read_question,
+    score,
+)
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.naming.words import UNSPACED_LETTER
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence, Extension, Hit, Kind, Step
 from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
@@ -27,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from minirag.storage.segment import Segment
+    from minirag.storage.snapshot import Snapshot
 
     Scores = NDArray[np.float32]
 
@@ -83,9 +97,13 @@ async def retrieve(
     by_model = constructor and reasoner.model != OFFLINE
     if units is None:
         units = "sentence" if snapshot.header["model"] == OFFLINE else "triple"
-    search = _Search(index, question, kind=KIND_OF[units], bridges=bridges, last=query == "last", by_model=by_model)
+    search = _Search(
+        index, snapshot, question, KIND_OF[units], bridges=bridges, last=query == "last", by_model=by_model
+    )
     for _ in range(steps or (_STEPS_BY_MODEL if by_model else _STEPS_BY_RULE)):
         found = await asyncio.to_thread(search.look, pool, candidates)
+        if not found:
+            break
         if by_model:
             extension = await reasoner.extend(question, search.chain_texts, [search.text(unit) for unit in found])
         else:
@@ -121,17 +139,29 @@ class _Unit(NamedTuple):
 class _Search:
     """One question's search: what was scored so far, and the chain."""
 
-    def __init__(self, index: Index, question: str, *, kind: Kind, bridges: bool, last: bool, by_model: bool) -> None:
-        self._index, self._question, self._kind = index, question, kind
+    def __init__(
+        self,
+        index: Index,
+        snapshot: Snapshot,
+        question: str,
+        kind: Kind,
+        *,
+        bridges: bool,
+        last: bool,
+        by_model: bool,
+    ) -> None:
+        self._index, self._snapshot, self._question, self._kind = index, snapshot, question, kind
         self._bridges, self._last, self._by_model = bridges, last, by_model
-        self._snapshot = index.snapshot
-        self._space = Space(self._snapshot)
-        self._asked = read_question(self._space, question)
+        self._space = Space(snapshot)
         self._scores: Scores = np.full(len(self._space), -np.inf, np.float32)
         self._units: dict[tuple[int, Kind, int], _Unit] = {}
         self._chain: list[_Unit] = []
         self._steps: list[Step] = []
         self._answer = ""
+
+    @cached_property
+    def _asked(self) -> Asked:
+        return read_question(self._space, self._question)
 
     @property
     def chain_texts(self) -> list[str]:
@@ -163,27 +193,24 @@ class _Search:
         found = [unit for passage in pooled for unit in self._units_of(passage, vector)]
         if self._bridges and self._by_model:
             found += self._bridges_between(set(pooled), vector)
-        for unit in sorted(found, key=_by_score)[:candidates]:
+        found.sort(key=_by_score)
+        best = {unit.passages: unit for unit in reversed(found)}
+        followable = [best[passage,] for passage in pooled if (passage,) in best]  # whatever else is near
+        for unit in [*found[:candidates], *followable]:
             known = self._units.get(unit.place)
             if known is None or known.row.score < unit.row.score:
                 self._units[unit.place] = unit
-        for passage in pooled:  # whatever else is near, every passage of the pool can be followed
-            best = min((u for u in found if u.passages == (passage,)), key=_by_score, default=None)
-            if best is not None:
-                self._units.setdefault(best.place, best)
         retrieved = tuple(self._passage_hit(passage) for passage in pooled)
         self._steps.append(Step(query, retrieved))
         taken = {unit.place for unit in self._chain}
         return sorted((u for p, u in self._units.items() if p not in taken), key=_by_score)[:MOST_SHOWN]
 
     def choose(self, found: Sequence[_Unit]) -> Extension:
-        """Without a model: the best unit of the best passage that the chain has not used yet."""
+        """Without a model: the best unit of the best passage that the chain has not used yet and that has any."""
         used = {passage for unit in self._chain for passage in unit.passages}
-        for passage in best_passages(self._scores, len(used) + 1):
-            if passage not in used:
-                place = next((n for n, unit in enumerate(found) if passage in unit.passages), None)
-                return Extension(choice=place)
-        return Extension()
+        unused = [number for number, unit in enumerate(found) if used.isdisjoint(unit.passages)]
+        best = max(unused, key=lambda number: self._scores[found[number].passages[0]], default=None)
+        return Extension(choice=best)
 
     def take(self, unit: _Unit) -> None:
         """Extend the chain."""
@@ -192,8 +219,8 @@ class _Search:
 
     def announce(self, answer: str | None) -> None:
         """The model says that the chain gives the answer; "yes" and "no" point at no passage."""
-        words = (answer or "").strip()
-        self._answer = "" if words.casefold().rstrip(".") in ("yes", "no") else words
+        words = (answer or "").strip().rstrip(".")
+        self._answer = "" if words.casefold() in ("yes", "no") else words
 
     # --- units -----------------------------------------------------------------------------------------------------
 
@@ -255,9 +282,15 @@ class _Search:
         return scores
 
     def _holding(self, answer: str) -> _Unit | None:
-        folded = answer.casefold()
-        holding = (unit for unit in sorted(self._units.values(), key=_by_score) if folded in self.text(unit).casefold())
+        holding = (unit for unit in sorted(self._units.values(), key=_by_score) if _says(self.text(unit), answer))
         return next(holding, None)
+
+
+def _says(text: str, answer: str) -> bool:
+    """Whether a text holds an answer, in whole words where its script has spaces between them."""
+    before = "" if UNSPACED_LETTER.match(answer[0]) else r"(?<!\w)"
+    after = "" if UNSPACED_LETTER.match(answer[-1]) else r"(?!\w)"
+    return re.search(before + re.escape(answer.casefold()) + after, text.casefold()) is not None
 
 
 def _by_score(unit: _Unit) -> tuple[float, int, int]:
