@@ -486,3 +486,15 @@ class Answer:
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
         return asdict(self)
+
+    def show(self) -> None:
+        """Print the question, the steps that lead from it to the answer, the answer, its passages, and the cost."""
+        from minirag.showing import as_text
+
+        print(as_text(self))  # noqa: T201  it is asked to
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        from minirag.showing import as_html
+
+        return as_html(self)

@@ -19,10 +19,11 @@ from click.testing import CliRunner, Result
 import minirag
 from minirag import Document, Index
 from minirag.cli import program
-from minirag.cli.printing import describe_usage, one_line, snippet
 from minirag.demo import load_questions
 from minirag.evaluation.results import read_runs
 from minirag.records import Usage
+from minirag.showing import find_path, path_lines
+from minirag.wording import describe_usage, one_line, snippet
 from tests.loopback import Loopback, Request, Served, honest, status
 
 ROOT = Path(minirag.__file__).parent.parent
@@ -232,6 +233,15 @@ def test_ask_prints_answer_citations_and_cost(notes: Path) -> None:
         "offline, indexrag: 0 calls, $0, T s\n"
     )
     assert result.stderr == f"Note: answered {OFFLINE_NOTE}"
+
+
+def test_ask_shows_the_chain_where_there_is_one(notes: Path) -> None:
+    result = run("ask", QUESTION, "--index", notes, "--strategy", "kirag", "--model", "offline")
+    answer = minirag.ask(QUESTION, notes, strategy="kirag", model="offline")
+
+    path = "".join(f"{line.text}\n" for line in path_lines(find_path(answer)))
+    assert len(answer.chain) == 2
+    assert result.stdout.startswith(f"{answer.text}\n\n{path}\n[1] ")
 
 
 def test_ask_as_json_is_the_whole_answer(notes: Path) -> None:

@@ -107,7 +107,7 @@ def test_offline_it_thinks_by_quoting(path: Path) -> None:
     evidence = retrieve(QUESTION, path, strategy="ircot", model="offline", over="naive", k=3)
 
     assert [step.query for step in evidence.steps] == [QUESTION, "It was directed by Henry Edwards."]
-    assert [hit.document_ids for hit in evidence.hits[:2]] == [("henry",), ("aylwin",)]
+    assert {hit.document_ids for hit in evidence.hits[:2]} == {("henry",), ("aylwin",)}
     assert len(retrieve(QUESTION, path, strategy="ircot", model="offline", steps=4).steps) >= 2
     assert ask(QUESTION, path, strategy="ircot", model="offline").found
 

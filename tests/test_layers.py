@@ -28,7 +28,8 @@ ROWS = [
     {"minirag.llm", "minirag.storage", "minirag.loop", "minirag.progress"},
     {"minirag.demo", "minirag.naming"},
     {"minirag.records"},
-    {"minirag.errors"},
+    {"minirag.showing"},
+    {"minirag.errors", "minirag.wording"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 

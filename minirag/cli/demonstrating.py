@@ -22,11 +22,12 @@ from minirag.cli.options import (
     strategy_option,
     strategy_options,
 )
-from minirag.cli.printing import describe_usage, echo_citations, end_with, wrap
+from minirag.cli.printing import echo_citations, end_with
 from minirag.cli.running import command
 from minirag.demo import DemoQuestion, load_documents, load_questions
 from minirag.index import Index
 from minirag.records import Answer, Hit, Usage
+from minirag.wording import describe_usage, wrap
 
 _INDENT = "    "
 

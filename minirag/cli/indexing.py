@@ -17,11 +17,12 @@ from minirag.cli.options import (
     require_index,
     shows_bars,
 )
-from minirag.cli.printing import count, describe_usage, end_with, one_line
+from minirag.cli.printing import end_with
 from minirag.cli.running import Interrupted, command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import AddReport, Failure, Settings
+from minirag.wording import count, describe_usage, one_line
 
 
 @command(

@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 
 from minirag.cli.options import FILE, json_option, require_index
-from minirag.cli.printing import count, describe_usage, echo_failures, echo_json, one_line
+from minirag.cli.printing import echo_failures, echo_json
 from minirag.cli.running import FAILED, command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import IndexInfo
+from minirag.wording import count, describe_usage, one_line
 
 
 @command(epilog="\b\nExample:\n  minirag info notes.usearch\n  minirag info --verify notes.usearch")

@@ -13,8 +13,9 @@ from typing import IO, Any
 import click
 
 from minirag import __version__
-from minirag.cli.printing import echo_note, one_line
+from minirag.cli.printing import echo_note
 from minirag.errors import MiniragError
+from minirag.wording import one_line
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
 _DEBUG = "minirag.debug"

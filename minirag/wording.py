@@ -1,0 +1,78 @@
+"""Text for people: lines that fit and are safe to print, parts of passages, numbers with their nouns."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+import unicodedata
+from collections.abc import Iterable
+from typing import Protocol
+
+SNIPPET = 200  # characters of a passage
+_LEAD = 120  # of them, at most, before what the snippet is about
+
+
+class Spent(Protocol):
+    """What was spent, as far as it is told; see `minirag.records.Usage`."""
+
+    @property
+    def calls(self) -> int: ...  # noqa: D102
+    @property
+    def cost(self) -> float | None: ...  # noqa: D102
+    @property
+    def seconds(self) -> float: ...  # noqa: D102
+
+
+def one_line(text: str) -> str:
+    """The text without line breaks, runs of spaces, and control characters, which could command a terminal."""
+    squeezed = " ".join(text.split())
+    return "".join("" if unicodedata.category(character) == "Cc" else character for character in squeezed)
+
+
+def wrap(text: str, *, first: str = "", indent: str = "") -> str:
+    """The text in lines that fit the terminal.
+
+    Args:
+        text: Any; white space is squeezed.
+        first: Stands before the first line, not styled.
+        indent: Before each other line.
+    """
+    width = min(max(shutil.get_terminal_size().columns, 40), 100)
+    return textwrap.fill(one_line(text), width, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def snippet(text: str, *, about: Iterable[str]) -> str:
+    """The part of a passage that is worth showing, of about 200 characters.
+
+    Args:
+        text: The passage.
+        about: What it should hold, best first: the first that the passage holds counts. Else it is the beginning.
+    """
+    text = one_line(text)
+    folded = text.casefold()
+    wanted = (one_line(each).casefold() for each in about)
+    place, length = next(((folded.find(each), len(each)) for each in wanted if each and each in folded), (0, 0))
+    start = 0
+    if place + length > SNIPPET:
+        sentence = max(text.rfind(mark, max(0, place - _LEAD), place + 1) for mark in (". ", "! ", "? "))
+        start = sentence + 2 if sentence >= 0 else text.rfind(" ", 0, max(1, place - _LEAD)) + 1
+    end = min(start + SNIPPET, len(text))
+    if end < len(text) and (space := text.rfind(" ", start + SNIPPET // 2, end)) > 0:
+        end = space
+    return ("… " if start else "") + text[start:end] + (" …" if end < len(text) else "")
+
+
+def count(number: int, noun: str) -> str:
+    """The number with its noun: "1 fact", "1,204 facts"."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def describe_usage(usage: Spent) -> str:
+    """Calls, cost and time in a few words."""
+    return f"{count(usage.calls, 'call')}, {_dollars(usage.cost)}, {usage.seconds:.2f} s"
+
+
+def _dollars(cost: float | None) -> str:
+    if cost is None:
+        return "price unknown"
+    return "$0" if cost == 0 else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"
