@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from minirag.naming.names import TOKEN, is_bridge_name, normalise_name
+from minirag.naming.uncased import uncased_names
+from minirag.naming.words import UNCASED
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
@@ -273,14 +275,22 @@ def _names_in(space: Space, question: str) -> Iterator[int]:
     while start < len(words):
         for length in range(min(_SPAN, len(words) - start), 0, -1):
             name = " ".join(words[start : start + length])
-            if length == 1 and not (name[:1].isupper() or name[:1].isdigit()):
+            if length == 1 and name[:1].islower():
                 continue
-            key = name_key(name)
-            if key is not None and any(len(segment.facts_by_entity.find(key)) for segment in space.snapshot.segments):
+            key = _known_key(space, name)
+            if key is not None:
                 yield key
                 start += length - 1
                 break
         start += 1
+    if UNCASED.search(question):  # words may run into each other, or names look like other words
+        yield from (key for name in uncased_names(question) if (key := _known_key(space, name)) is not None)
+
+
+def _known_key(space: Space, name: str) -> int | None:
+    key = name_key(name)
+    known = key is not None and any(len(segment.facts_by_entity.find(key)) for segment in space.snapshot.segments)
+    return key if known else None
 
 
 def name_key(name: str) -> int | None:
