@@ -1,16 +1,22 @@
 """minirag answers questions that no single passage answers, from one file.
 
-from minirag import Index, ask
+    from minirag import Index, ask
 
-index = Index("notes.usearch")
-index.add(["docs/"])
-print(ask("Where was the director of the film Aylwin born?", index))
+    index = Index("notes.usearch")
+    index.add(["docs/"])
+    print(ask("Where was the director of the film Aylwin born?", index))
 """
 
-from minirag.answering import aask, ask
-from minirag.errors import MiniragError
-from minirag.index import Index
-from minirag.records import AddReport, Answer, Citation, Document, Hit, Settings, Usage
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minirag.answering import aask, ask
+    from minirag.errors import MiniragError
+    from minirag.index import Index
+    from minirag.records import AddReport, Answer, Citation, Document, Hit, Settings, Usage
 
 __version__ = "0.1.0"
 
@@ -27,3 +33,18 @@ __all__ = [
     "aask",
     "ask",
 ]
+
+_HOMES = {"Index": "index", "MiniragError": "errors", "aask": "answering", "ask": "answering"}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its module when it is first used, so that `import minirag` itself costs nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module 'minirag' has no attribute {name!r}")
+    value: object = getattr(import_module(f"minirag.{_HOMES.get(name, 'records')}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

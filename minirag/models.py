@@ -6,7 +6,6 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from minirag import loop
-from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import Ledger
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ class Models:
         """Who thinks under this name, counting into `ledger`."""
         name = model or self.default
         if name == OFFLINE:
+            from minirag.reasoner.offline import OfflineReasoner
+
             return OfflineReasoner(ledger)
         from minirag.reasoner.by_llm import LLMReasoner
 

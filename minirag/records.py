@@ -108,6 +108,8 @@ class Settings:
         bridge_max_documents: And at most so many: names that are everywhere say nothing.
         bridge_min_length: Shorter names do not bridge, in characters (two are enough for ideographs).
         bridge_facts_per_document: How many facts of each document a bridging call sees.
+        compact_at: The file is written afresh once what was appended and what died outgrow this many times what is
+            alive in its base, above 0.
     """
 
     passage_tokens: int | None = None
@@ -115,6 +117,7 @@ class Settings:
     bridge_max_documents: int = 10
     bridge_min_length: int = 3
     bridge_facts_per_document: int = 8
+    compact_at: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the ranges.
@@ -129,6 +132,8 @@ class Settings:
                 "bridge_min_documents must be at least 2 and at most bridge_max_documents, not "
                 f"{self.bridge_min_documents} of {self.bridge_max_documents}"
             )
+        if self.compact_at <= 0:
+            raise ValueError(f"compact_at must be above 0, not {self.compact_at}")
         if self.bridge_min_length < 1 or self.bridge_facts_per_document < 1:
             raise ValueError("bridge_min_length and bridge_facts_per_document must be at least 1")
 

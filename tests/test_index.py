@@ -203,6 +203,7 @@ def test_settings_are_kept_and_fixed(path: Path) -> None:
         ({"bridge_min_documents": 1}, "must be at least 2"),
         ({"bridge_min_documents": 5, "bridge_max_documents": 4}, "not 5 of 4"),
         ({"bridge_min_length": 0}, "must be at least 1"),
+        ({"compact_at": 0.0}, "compact_at must be above 0"),
     ],
 )
 def test_impossible_settings(settings: dict[str, int], message: str) -> None:

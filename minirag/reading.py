@@ -1,0 +1,284 @@
+"""An index file, open for reading: what is in it, searching it, and who thinks about it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from minirag.encoder import HostedEncoder, open_encoder
+from minirag.errors import EncoderMismatchError
+from minirag.models import Models
+from minirag.naming.names import normalise_name
+from minirag.records import KINDS, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
+from minirag.retrieving import (
+    FLAT,
+    FUSION_DEPTH,
+    PASSAGES,
+    Row,
+    SearchMode,
+    find_passage,
+    fuse,
+    most_worded,
+    nearest,
+    to_hit,
+)
+from minirag.storage.store import Mode, Store
+from minirag.storage.verifying import VerifyReport, verify
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from minirag.encoder import Encoder
+    from minirag.reasoner import Reasoner
+    from minirag.storage.snapshot import Snapshot
+
+
+class OpenIndex:
+    """What an `Index` can do without writing."""
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        model: str | None = None,
+        encoder: str | Path | Encoder | None = None,
+        mode: Mode = "a",
+        settings: Settings | None = None,
+        **llm_options: Any,  # noqa: ANN401
+    ) -> None:
+        """Open an index, or start one.
+
+        Args:
+            path: The file, by convention `*.usearch`.
+            model: A LiteLLM name, or "offline"; else `MINIRAG_MODEL`, else "offline".
+            encoder: None for the one that minirag ships, a folder with an ONNX model, or the LiteLLM name of a hosted
+                embedding model. The file remembers it.
+            mode: "a" creates the file where there is none; "r" never writes anything, not even a lock.
+            settings: How to build it; only when it is created.
+            llm_options: For `minirag.llm.LLM`: `api_base`, `api_key`, `timeout`, `max_parallel`, and whatever the
+                model takes (`max_tokens`, `seed`, …).
+
+        Raises:
+            IndexMissingError: When there is none and mode is "r", or its folder does not exist.
+            IndexCorruptError: When the file is damaged or no index.
+            IndexVersionError: When a newer minirag wrote it.
+            EncoderMismatchError: When the file was built with another encoder, or `settings` differ from its own.
+            ValueError: On a wrong mode.
+        """
+        if mode not in ("a", "r"):
+            raise ValueError(f"mode must be 'a' or 'r', not {mode!r}")
+        self.path = Path(path)
+        self._models = Models(model, llm_options)
+        self._turns: dict[int, asyncio.Lock] = {}
+        self._store = self._open_store(mode, encoder, settings)
+        known = self._store.snapshot.header["encoder"]
+        self.encoder: Encoder = open_encoder(known["source"] if encoder is None else encoder)
+        if self.encoder.fingerprint != known["fingerprint"]:
+            raise EncoderMismatchError(self.path, built_with=known["name"], given=self.encoder.name)
+        if settings is not None and settings != self.settings:
+            raise ValueError(f"{self.path} was built with {self.settings}; settings are fixed when an index is created")
+
+    def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
+        if mode == "r" or self.path.exists():
+            return Store(self.path, mode=mode, normalise=normalise_name)
+        opened = open_encoder(encoder)
+        header = {
+            "encoder": describe_encoder(opened, encoder),
+            "settings": asdict(settings or Settings()),
+            "model": "",
+            "usage": asdict(Usage()),
+            "failed_passages": [],
+            "failed_names": [],
+        }
+        return Store.create(self.path, header=header, normalise=normalise_name)
+
+    def __repr__(self) -> str:
+        """Path and model."""
+        return f"Index({str(self.path)!r}, model={self.model!r})"
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the file and of connections; using the index afterwards is an `IndexClosedError`."""
+        self._store.close()
+        self._models.close()
+        if isinstance(self.encoder, HostedEncoder):
+            self.encoder.close()
+
+    # --- what is in it ---------------------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> str:
+        """The model that thinks unless a call names another."""
+        return self._models.default
+
+    @property
+    def model_is_chosen(self) -> bool:
+        """Whether the user named the model, by argument or by environment."""
+        return self._models.chosen
+
+    @property
+    def settings(self) -> Settings:
+        """How it is built."""
+        return Settings(**self._store.snapshot.header["settings"])
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The commit that reads see; hold it to see the same one in several reads."""
+        return self._store.snapshot
+
+    def __len__(self) -> int:
+        """How many documents."""
+        return self._store.snapshot.count("documents")
+
+    def __contains__(self, document_id: object) -> bool:
+        """Whether there is a document with this id."""
+        return isinstance(document_id, str) and self._store.snapshot.find_document(document_id) is not None
+
+    def refresh(self) -> bool:
+        """Move to the newest commit, of this or another process; costs next to nothing when there is none.
+
+        Returns:
+            Whether there was a newer one.
+        """
+        return self._store.refresh()
+
+    def passage(self, passage_id: str) -> Passage:
+        """A passage by its id.
+
+        Raises:
+            KeyError: When there is none.
+        """
+        found = find_passage(self._store.snapshot, passage_id)
+        if found is None:
+            raise KeyError(passage_id)
+        return found[0]
+
+    def info(self) -> IndexInfo:
+        """Counts, encoder, model, settings, cost and size."""
+        snapshot = self._store.snapshot
+        header = snapshot.header
+        failed = [*header["failed_passages"], *([f"bridge entity {n}", why] for n, why in header["failed_names"])]
+        return IndexInfo(
+            path=str(self.path),
+            documents=snapshot.count("documents"),
+            passages=snapshot.count("passages"),
+            facts=snapshot.count("facts"),
+            bridges=snapshot.count("bridges"),
+            triples=snapshot.count("triples"),
+            bridge_entities=snapshot.count_bridge_entities(),
+            pending=len(snapshot.pending),
+            failed=tuple(Failure(name, why) for name, why in failed),
+            encoder=header["encoder"]["name"],
+            dimensions=header["encoder"]["dimensions"],
+            model=header["model"],
+            settings=self.settings,
+            usage=Usage(**header["usage"]),
+            bytes=snapshot.size,
+            commits=snapshot.contents.commit,
+            segments=len(snapshot.segments),
+        )
+
+    # --- searching -------------------------------------------------------------------------------------------------
+
+    def search(
+        self, query: str, *, k: int = 10, kinds: Collection[Kind] | None = None, mode: SearchMode = "dense"
+    ) -> list[Hit]:
+        """Retrieve without any LLM.
+
+        Args:
+            query: Any text; blank finds nothing.
+            k: How many hits at most, at least 1.
+            kinds: Of "passage", "fact", "bridge" and "triple"; None for facts and bridging facts, and in the other
+                modes for passages, by which words are counted.
+            mode: "dense" compares meanings by cosine similarity, "lexical" words by BM25, "hybrid" joins both
+                rankings (reciprocal rank fusion; Cormack et al. 2009).
+
+        Returns:
+            Hits, best first.
+
+        Raises:
+            ValueError: If k < 1, a kind or mode is unknown, or the mode does not find a kind.
+        """
+        if k < 1:
+            raise ValueError(f"k must be at least 1, not {k}")
+        wanted = tuple(kinds) if kinds is not None else FLAT if mode == "dense" else PASSAGES
+        if unknown := set(wanted) - set(KINDS):
+            raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
+        snapshot = self._store.snapshot
+        return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted, mode=mode)]
+
+    def search_rows(
+        self, snapshot: Snapshot, query: str, *, k: int, kinds: Collection[Kind], mode: SearchMode = "dense"
+    ) -> list[Row]:
+        """`search` by places alone, for callers that read only some of what is found."""
+        if mode not in ("dense", "lexical", "hybrid"):
+            raise ValueError(f"mode must be 'dense', 'lexical' or 'hybrid', not {mode!r}")
+        if mode != "dense" and set(kinds) != set(PASSAGES):
+            raise ValueError(f"mode={mode!r} finds passages only, not {', '.join(kinds)}")
+        if not query.strip() or not snapshot.count("passages"):
+            return []
+        if mode == "lexical":
+            return most_worded(snapshot, query, k=k)
+        vector = self.encoder.encode([query], role="query")[0]
+        if mode == "dense":
+            return nearest(snapshot, vector, k=k, kinds=kinds)
+        deep = max(k, FUSION_DEPTH)
+        rankings = [nearest(snapshot, vector, k=deep, kinds=kinds), most_worded(snapshot, query, k=deep)]
+        return fuse(rankings)[:k]
+
+    @property
+    def _turn(self) -> asyncio.Lock:
+        """Writers of this object take turns, others meet the lock on the file; a forked child starts its own turns."""
+        return self._turns.setdefault(os.getpid(), asyncio.Lock())
+
+    # --- thinking and checking -------------------------------------------------------------------------------------
+
+    def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
+        """Who thinks: by rules for "offline", else the LLM of that name.
+
+        Args:
+            model: A LiteLLM name or "offline"; None for the index's own.
+            ledger: Gets what its calls take.
+        """
+        return self._models.reasoner(model, ledger)
+
+    @staticmethod
+    def verify(path: str | PathLike[str]) -> VerifyReport:
+        """Check a whole file: every checksum, record and vector of its last commit. Damage is reported, not raised.
+
+        Args:
+            path: The file; nothing is written.
+
+        Returns:
+            What is damaged, and what `minirag.repairing.repair` could save; `print` it.
+
+        Raises:
+            IndexMissingError: When there is no such file.
+            IndexVersionError: When a newer minirag wrote it.
+            IndexFileError: When it cannot be read, or is no regular file.
+        """
+        return verify(Path(path), normalise_name)
+
+
+def describe_encoder(opened: Encoder, given: str | Path | Encoder | None) -> dict[str, Any]:
+    """What the file remembers of its encoder."""
+    return {
+        "name": opened.name,
+        "fingerprint": opened.fingerprint,
+        "dimensions": opened.dimensions,
+        "source": str(given) if isinstance(given, str | Path) else None,
+    }
