@@ -1,11 +1,4 @@
-"""minirag answers questions that no single passage answers, from one file.
-
-    from minirag import Index, ask
-
-    index = Index("notes.usearch")
-    index.add(["docs/"])
-    print(ask("Where was the director of the film Aylwin born?", index))
-"""
+"""minirag answers questions that no single passage answers, from one file: `Index` and `ask`."""
 
 from __future__ import annotations
 

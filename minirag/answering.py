@@ -35,7 +35,7 @@ def ask(
     index: Index | str | PathLike[str],
     *,
     strategy: str = "indexrag",
-    k: int = 10,
+    k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
@@ -45,7 +45,7 @@ def ask(
         question: In any language.
         index: An open index, or the path of one, which is then opened for reading.
         strategy: "indexrag" or "naive"; see `minirag.strategies`.
-        k: How many pieces of evidence the reader sees, at least 1.
+        k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
         model: Another model than the index's.
         options: Of the strategy.
 
@@ -65,7 +65,7 @@ async def aask(
     index: Index | str | PathLike[str],
     *,
     strategy: str = "indexrag",
-    k: int = 10,
+    k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
@@ -78,7 +78,7 @@ def retrieve(
     index: Index | str | PathLike[str],
     *,
     strategy: str = "indexrag",
-    k: int = 10,
+    k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
@@ -91,7 +91,7 @@ async def aretrieve(
     index: Index | str | PathLike[str],
     *,
     strategy: str = "indexrag",
-    k: int = 10,
+    k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
@@ -100,14 +100,24 @@ async def aretrieve(
 
 
 async def _retrieve_alone(
-    question: str, index: Index | str | PathLike[str], strategy: str, k: int, model: str | None, options: dict[str, Any]
+    question: str,
+    index: Index | str | PathLike[str],
+    strategy: str,
+    k: int | None,
+    model: str | None,
+    options: dict[str, Any],
 ) -> Evidence:
     with _opened(index, model) as opened:
         return await _retrieve(question, opened, opened.reasoner(model, Ledger()), strategy, k, options)
 
 
 async def _ask(
-    question: str, index: Index | str | PathLike[str], strategy: str, k: int, model: str | None, options: dict[str, Any]
+    question: str,
+    index: Index | str | PathLike[str],
+    strategy: str,
+    k: int | None,
+    model: str | None,
+    options: dict[str, Any],
 ) -> Answer:
     started = time.perf_counter()
     ledger = Ledger()
@@ -138,11 +148,11 @@ async def _ask(
 
 
 async def _retrieve(
-    question: str, index: Index, reasoner: Reasoner, strategy: str, k: int, options: dict[str, Any]
+    question: str, index: Index, reasoner: Reasoner, strategy: str, k: int | None, options: dict[str, Any]
 ) -> Evidence:
     if not question.strip():
         raise ValueError("the question is blank")
-    if k < 1:
+    if k is not None and k < 1:
         raise ValueError(f"k must be at least 1, not {k}")
     if strategy not in STRATEGIES:
         raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
@@ -151,7 +161,8 @@ async def _retrieve(
     if unknown := sorted(options.keys() - {*known} - {"k"}):
         has = ", ".join(name for name in known if name != "k") or "none"
         raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}")
-    return await retrieve(question, index, reasoner, k=k, **options)
+    chosen = options if k is None else {"k": k, **options}
+    return await retrieve(question, index, reasoner, **chosen)
 
 
 @contextmanager
