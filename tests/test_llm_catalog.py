@@ -7,7 +7,7 @@ import pytest
 from minirag.llm import LLM, Price
 from minirag.llm.catalog import read_providers
 from minirag.llm.prices import find_price
-from minirag.llm.routing import Route, find_route
+from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.usage import read_usage
 from minirag.records import Usage
 
@@ -31,6 +31,20 @@ LOCAL = "http://127.0.0.1:8000/v1"
 )
 def test_route(model: str, api_base: str | None, route: Route) -> None:
     assert find_route(model, api_base=api_base) == route
+
+
+@pytest.mark.parametrize(
+    ("model", "api_base", "window"),
+    [
+        ("openai/gpt-4o-mini", None, 128_000),
+        ("openai/gpt-4o-mini", LOCAL, None),
+        ("claude-sonnet-4-5", None, 200_000),
+        ("ollama/llama3", LOCAL, 8192),
+        ("no-such-model", None, None),
+    ],
+)
+def test_window(model: str, api_base: str | None, window: int | None) -> None:
+    assert find_window(find_route(model, api_base=api_base), api_base=api_base) == window
 
 
 def test_providers_are_those_of_litellm() -> None:

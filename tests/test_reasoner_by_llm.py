@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from minirag.errors import LLMReplyError
 from minirag.llm import LLM, Retries
 from minirag.reasoner import Reasoner
 from minirag.reasoner.by_llm import LLMReasoner
+from minirag.reasoner.fitting import count_fitting, estimate_tokens, fit_entity, split_fitting
 from minirag.reasoner.prompts import ANSWER_MARK, SYSTEM, fingerprint, messages_for
 from minirag.reasoner.replies import BridgeReply, ExtendReply, ExtractReply, ReadReply, ThinkReply
 from minirag.records import (
@@ -29,7 +31,7 @@ from minirag.records import (
     SourcedFact,
     Task,
 )
-from tests.loopback import Loopback, Script, honest
+from tests.loopback import Loopback, Request, Script, honest
 
 HART = Passage("p1", "d1", "She wrote Grey Coast in 1921 and died in Oslo.", 0, 46)
 CONTEXT = [ContextItem("Grey Coast was written by Lena Hart.", "Grey Coast"), ContextItem("Lena Hart died in Oslo.")]
@@ -42,11 +44,14 @@ COAST, HARTS = SharedEntity("Grey Coast", FACTS), SharedEntity("Lena Hart", FACT
 OF_DOCUMENTS = {"text": " Lena Hart wrote a book\nset in Bergen. ", "sources": [3, 1]}
 
 
-def think_with(script: Script, use: Callable[[Reasoner], Awaitable[Any]]) -> tuple[Any, Loopback, Ledger]:
+def think_with(
+    script: Script, use: Callable[[Reasoner], Awaitable[Any]], *, window: int | None = None
+) -> tuple[Any, Loopback, Ledger]:
     """What `use` makes of a reasoner whose model answers by `script`."""
 
     async def use_and_close() -> Any:  # noqa: ANN401
-        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=2, first_wait=0.001))
+        retries = Retries(attempts=2, first_wait=0.001)
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries, window=window)
         try:
             return await use(LLMReasoner(llm, ledger))
         finally:
@@ -205,6 +210,128 @@ def test_read(reply: dict[str, Any], reading: Reading) -> None:
 def test_read_does_not_take_an_empty_answer() -> None:
     with pytest.raises(LLMReplyError, match="found is true but answer is empty"):
         think_with([{"found": True, "answer": " ", "items": [1]}] * 2, lambda r: r.read("Where?", CONTEXT))
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+LONG = [ContextItem(f"{n} " + "Grey Coast was written by Lena Hart. " * 10, f"Book {n}") for n in range(100)]
+FOUND = {"found": True, "answer": "Oslo", "items": [1, 100]}
+
+
+def sent_tokens(server: Loopback, place: int = 0) -> int:
+    return sum(estimate_tokens(message["content"]) for message in server.requests[place].body["messages"])
+
+
+@pytest.mark.parametrize(("window", "most"), [(None, 9_000), (4_000, 3_000), (64_000, 48_000)])
+def test_the_window_bounds_the_context_and_the_first_items_stay(window: int | None, most: int) -> None:
+    reading, server, _ = think_with([FOUND], lambda r: r.read("Where?", LONG, chain=["a"]), window=window)
+    shown = data_of(server)["context"]
+    assert shown == [{"n": n, "title": i.title, "text": i.text} for n, i in enumerate(LONG[: len(shown)], start=1)]
+    assert most * 0.95 - 150 < sent_tokens(server) <= most or len(shown) == 100
+    assert (len(shown) < 100) == (window != 64_000)
+    assert reading.items == ((0, 99) if len(shown) == 100 else (0,))
+
+    _, server, _ = think_with([{"thought": "x"}], lambda r: r.think("Where?", LONG, ["b"]), window=window)
+    assert len(shown) - 3 <= len(data_of(server)["context"]) <= len(shown) + 3
+    assert sent_tokens(server) <= most
+
+
+def test_candidates_that_were_not_shown_cannot_be_chosen() -> None:
+    candidates = [item.text for item in LONG]
+    reply = {"known": False, "answer": "", "next": [100, 2]}
+    found, server, _ = think_with([reply], lambda r: r.extend("Where?", ["a"], candidates), window=4_000)
+    shown = data_of(server)["candidates"]
+    assert shown == [{"n": n, "text": text} for n, text in enumerate(candidates[: len(shown)], start=1)]
+    assert len(shown) < 100
+    assert found == Extension(choice=1)
+    assert sent_tokens(server) <= 3_000
+
+
+def test_one_item_stays_however_small_the_window() -> None:
+    _, server, _ = think_with([FOUND], lambda r: r.read("Where?", LONG), window=1)
+    assert [item["n"] for item in data_of(server)["context"]] == [1]
+
+
+def test_max_tokens_are_kept_free() -> None:
+    assert LLM("openai/any", api_base="http://x", window=8_000).prompt_tokens == 6_000
+    assert LLM("openai/any", api_base="http://x", window=8_000, max_tokens=3_000).prompt_tokens == 5_000
+    assert LLM("openai/any", api_base="http://x", window=8_000, max_tokens=9_000).prompt_tokens == 4_000
+    assert LLM("openai/any", api_base="http://x").prompt_tokens == 9_000
+    with pytest.raises(ValueError, match="window must be at least 1, not 0"):
+        LLM("openai/any", window=0)
+
+
+def crowded(name: str, *, documents: int, facts: int) -> SharedEntity:
+    return SharedEntity(
+        name,
+        tuple(
+            SourcedFact(f"{name} is in document {d}, place {f}. " + "More of it. " * 9, f"p{d}", f"d{d}", f"Title {d}")
+            for d in range(documents)
+            for f in range(facts)
+        ),
+    )
+
+
+def test_bridge_asks_in_several_prompts_when_one_is_too_small() -> None:
+    def serve(request: Request) -> dict[str, Any]:
+        data = json.loads(request.prompt.split("\n", 1)[0])
+        return {
+            "entities": [
+                {"entity": e["n"], "facts": [{"text": e["name"], "sources": [e["facts"][0]["n"], e["facts"][-1]["n"]]}]}
+                for e in data["entities"]
+            ]
+        }
+
+    entities = [crowded(f"Name {n}", documents=2, facts=5) for n in range(6)]
+    found, server, _ = think_with(serve, lambda r: r.bridge(entities), window=4_000)
+    assert found == [(BridgingFact(entity.name, (0, 9)),) for entity in entities]
+    assert 1 < len(server.requests) < 6
+    assert max(sent_tokens(server, place) for place in range(len(server.requests))) <= 3_000
+
+
+def test_bridge_drops_the_last_facts_of_each_document_of_a_crowded_entity() -> None:
+    entity = crowded("Grey Coast", documents=4, facts=20)
+
+    def serve(request: Request) -> dict[str, Any]:
+        count = len(json.loads(request.prompt.split("\n", 1)[0])["entities"][0]["facts"])
+        facts = [{"text": "Joined.", "sources": [1, count]}, {"text": "Unseen.", "sources": [1, 80]}]
+        return {"entities": [{"entity": 1, "facts": facts}]}
+
+    found, server, _ = think_with(serve, lambda r: r.bridge([entity]), window=4_000)
+    shown = data_of(server)["entities"][0]["facts"]
+    documents = Counter(fact["document"] for fact in shown)
+    assert [fact["n"] for fact in shown] == list(range(1, len(shown) + 1))
+    assert sorted(documents) == ["A", "B", "C", "D"]
+    assert max(documents.values()) - min(documents.values()) <= 1
+    last = 60 + documents["D"] - 1
+    assert (shown[0]["text"], shown[-1]["text"]) == (entity.facts[0].text, entity.facts[last].text)
+    assert found == [(BridgingFact("Joined.", (0, last)),)]
+    assert sent_tokens(server) <= 3_000
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [
+        ("", 0, 0),
+        ("Lena Hart wrote Grey Coast in 1921 and died in Oslo.", 12, 20),
+        ("東京は日本の首都であり、世界最大の都市圏の一つです。", 26, 60),
+        ("Москва является столицей России.", 8, 45),
+        ("19211922" * 10, 27, 60),
+        ("\ud800", 1, 3),
+    ],
+)
+def test_estimated_tokens(text: str, least: int, most: int) -> None:
+    assert least <= estimate_tokens(text) <= most
+
+
+def test_what_fits() -> None:
+    assert count_fitting([], 10) == 0
+    assert count_fitting(["a"] * 5, 0) == 1
+    assert count_fitting(["a"] * 5, 10_000) == 5
+    assert fit_entity(COAST, 0) == (0, 2)
+    assert fit_entity(COAST, 10_000) == (0, 1, 2)
+    assert list(split_fitting("abcd", [1, 2, 9, 1], 3)) == [["a", "b"], ["c"], ["d"]]
+    assert list(split_fitting([], [], 3)) == []
 
 
 # --- prompts -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from minirag.llm.accepted import Accepted, Message
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
 from minirag.llm.prices import Price, find_price
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import find_route
+from minirag.llm.routing import find_route, find_window
 from minirag.llm.sending import BadRequestError, Purpose, Sender
 from minirag.llm.structured import UnreadableReplyError, read_reply
 from minirag.llm.transport import LiteLLMTransport, OpenAITransport, Transport
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     R = TypeVar("R", bound=BaseModel)
+
+
+_UNKNOWN_WINDOW = 12_000  # tokens, where nobody says: about 8,000 of material, beside the prompt and the reply
 
 
 class LLM:
@@ -42,6 +45,7 @@ class LLM:
         timeout: float = 60,
         max_parallel: int = 16,
         retries: Retries | None = None,
+        window: int | None = None,
         **parameters: Any,  # noqa: ANN401
     ) -> None:
         """Nothing heavy is imported and nobody is called yet.
@@ -53,6 +57,8 @@ class LLM:
             timeout: Seconds for one attempt, from sending to the last byte.
             max_parallel: The most requests that are open at once, at least 1.
             retries: When to give up.
+            window: Tokens that a prompt with its reply may have, at least 1; None looks it up, and takes 12,000 where
+                LiteLLM does not know the model. Longer prompts are made with less material.
             parameters: Sent with every chat request (`max_tokens`, `seed`, `reasoning_effort`, …); `temperature` is 0
                 by default. What the model refuses is left out after the first refusal.
 
@@ -61,6 +67,8 @@ class LLM:
         """
         if timeout <= 0 or max_parallel < 1:
             raise ValueError(f"timeout must be above 0 and max_parallel at least 1, not {timeout} and {max_parallel}")
+        if window is not None and window < 1:
+            raise ValueError(f"window must be at least 1, not {window}")
         self.model = model
         self.max_parallel = max_parallel
         self._api_base = api_base
@@ -69,6 +77,8 @@ class LLM:
         self._numbers = count()
         self._price: Price | None = None
         self._price_is_read = False
+        self._window = window
+        self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
         self._sender = Sender(
             model, timeout=timeout, max_parallel=max_parallel, retries=retries or Retries(), secret=key
@@ -87,6 +97,13 @@ class LLM:
         if not self._price_is_read:
             self._price, self._price_is_read = find_price(self._route, api_base=self._api_base), True
         return self._price
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How many tokens a prompt may have: the window, but for the reply's part, a quarter or `max_tokens`."""
+        if self._window is None:
+            self._window = find_window(self._route, api_base=self._api_base) or _UNKNOWN_WINDOW
+        return self._window - max(self._window // 4, min(self._reply_tokens, self._window // 2))
 
     @overload
     async def complete(self, messages: Sequence[Message], *, reply: type[R], task: Task, ledger: Ledger) -> R: ...

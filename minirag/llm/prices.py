@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
-from minirag.llm.catalog import read_models
-from minirag.llm.routing import Route
+from minirag.llm.routing import Route, find_entry, find_host
 from minirag.records import Usage
 
 
@@ -32,25 +29,10 @@ def find_price(route: Route, *, api_base: str | None = None) -> Price | None:
     An OpenAI-compatible endpoint that is not OpenAI's own has no known price, whatever the model is called there;
     neither has a paid provider's model that is reached through an address of this machine.
     """
-    base = api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None)
-    host = (urlsplit(base).hostname or "") if base else ""
-    if route.library == "openai" and host and not host.endswith("openai.com"):
-        return None
-    price = _price_of(_entry(route))
+    price = _price_of(find_entry(route, api_base=api_base))
+    host = find_host(route, api_base=api_base)
     is_local = host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
     return None if price and is_local and price.prompt > 0 else price
-
-
-def _entry(route: Route) -> dict[str, Any]:
-    models = read_models()
-    if route.library == "openai":
-        entry = models.get(route.model, {})
-        return entry if entry.get("litellm_provider") == "openai" else {}
-    if route.model in models:
-        return models[route.model]
-    provider, _, name = route.model.partition("/")
-    entry = models.get(name, {})
-    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
 
 
 def _price_of(entry: dict[str, Any]) -> Price | None:

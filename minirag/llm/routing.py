@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from minirag.llm.catalog import read_models, read_providers
 
@@ -45,3 +47,34 @@ def find_route(model: str, *, api_base: str | None = None) -> Route:
     models = read_models()
     is_openai = not models or models.get(model, {}).get("litellm_provider") == "openai"
     return Route("openai" if is_openai else "litellm", model)
+
+
+def find_host(route: Route, *, api_base: str | None = None) -> str:
+    """The host of the address that calls go to, "" where the provider's own is not replaced."""
+    base = api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None)
+    return (urlsplit(base).hostname or "") if base else ""
+
+
+def find_entry(route: Route, *, api_base: str | None = None) -> dict[str, Any]:
+    """What LiteLLM's map says of a model: prices, window. Empty where it does not know it.
+
+    Of what an OpenAI-compatible endpoint that is not OpenAI's own serves, nothing is known, whatever it is called.
+    """
+    host = find_host(route, api_base=api_base)
+    if route.library == "openai" and host and not host.endswith("openai.com"):
+        return {}
+    models = read_models()
+    if route.library == "openai":
+        entry = models.get(route.model, {})
+        return entry if entry.get("litellm_provider") == "openai" else {}
+    if route.model in models:
+        return models[route.model]
+    provider, _, name = route.model.partition("/")
+    entry = models.get(name, {})
+    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+
+
+def find_window(route: Route, *, api_base: str | None = None) -> int | None:
+    """How many tokens a prompt of a model may have, by LiteLLM's map; None where unknown."""
+    known = find_entry(route, api_base=api_base).get("max_input_tokens")
+    return known if isinstance(known, int) and known > 0 else None

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from minirag.errors import LLMReplyError
 from minirag.llm import LLM
+from minirag.reasoner.fitting import count_fitting, estimate_tokens, fit_entity, json_tokens, split_fitting
 from minirag.reasoner.prompts import fingerprint, messages_for
 from minirag.reasoner.replies import (
     BridgeReply,
@@ -29,10 +31,12 @@ from minirag.records import (
     Passage,
     Reading,
     SharedEntity,
+    Task,
 )
 
 __all__ = ["LLMReasoner"]
 
+_FRAME = 20  # tokens of JSON around an entity
 _NOT_FOUND = "The context does not hold the answer."
 
 
@@ -65,27 +69,36 @@ class LLMReasoner:
     async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
         """Bridging facts for each entity. Those that the model left out are asked for once more.
 
+        What is too much for one prompt becomes several; what is too much of one entity goes without its documents'
+        last facts.
+
         Raises:
             LLMReplyError: If the model leaves an entity out twice.
         """
-        found = await self._bridge_once(entities, range(len(entities)))
+        room = self._room("bridge", {"entities": []})
+        kept = [fit_entity(entity, room - json_tokens(entity.name) - _FRAME) for entity in entities]
+        fitted = [replace(e, facts=tuple(e.facts[p] for p in k)) for e, k in zip(entities, kept, strict=True)]
+        found = await self._bridge_all(fitted, range(len(entities)), room)
         missing = [position for position in range(len(entities)) if position not in found]
-        if missing:
-            found |= await self._bridge_once(entities, missing)
+        found |= await self._bridge_all(fitted, missing, room)
         still_missing = [entities[position].name for position in missing if position not in found]
         if still_missing:
             raise LLMReplyError(self.model, f"gave no bridging facts for {', '.join(still_missing)}, asked twice")
-        return [found[position] for position in range(len(entities))]
+        return [
+            tuple(replace(fact, sources=tuple(kept[position][source] for source in fact.sources)) for fact in facts)
+            for position, facts in sorted(found.items())
+        ]
 
     async def extend(self, question: str, chain: Sequence[str], candidates: Sequence[str]) -> Extension:
         """The first candidate of the chain that the model would complete (KiRAG's Constructor), or the answer.
 
         The answer counts only when there is a chain to give it and no candidate is named with it.
         """
-        data = {"question": question, "chain": list(chain), "candidates": _numbered(candidates)}
+        given = {"question": question, "chain": list(chain), "candidates": _numbered(candidates)}
+        data = self._fit("extend", given, "candidates")
         messages = messages_for("extend", data)
         reply = await self._llm.complete(messages, reply=ExtendReply, task="extend", ledger=self._ledger)
-        chosen = _positions(reply.next, len(candidates))
+        chosen = _positions(reply.next, len(data["candidates"]))
         if chosen:
             return Extension(choice=chosen[0])
         known = reply.known and bool(chain) and bool(reply.answer.strip())
@@ -94,7 +107,7 @@ class LLMReasoner:
     async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
         """IRCoT's next sentence; it begins with `prompts.ANSWER_MARK` once the question is answered."""
         data = {"context": _context(evidence), "question": question, "thoughts": list(thoughts)}
-        messages = messages_for("think", data)
+        messages = messages_for("think", self._fit("think", data, "context"))
         reply = await self._llm.complete(messages, reply=ThinkReply, task="think", ledger=self._ledger)
         return _line(reply.thought)
 
@@ -104,13 +117,34 @@ class LLMReasoner:
         Numbers that are not in the context are dropped. An answer that is left without any stays, with no items: it
         is then for the caller to say that nothing supports it.
         """
-        data = {"context": _context(evidence), "chain": list(chain), "question": question}
+        given = {"context": _context(evidence), "chain": list(chain), "question": question}
+        data = self._fit("read", given, "context")
         messages = messages_for("read", data)
         reply = await self._llm.complete(messages, reply=ReadReply, task="read", ledger=self._ledger)
         answer = reply.answer.strip()
         if not reply.found:
             return Reading(answer or _NOT_FOUND, found=False, items=())
-        return Reading(answer, found=True, items=tuple(_positions(reply.items, len(evidence))))
+        return Reading(answer, found=True, items=tuple(_positions(reply.items, len(data["context"]))))
+
+    def _fit(self, task: Task, data: Mapping[str, Any], key: str) -> dict[str, Any]:
+        """The data with as many of the items under `key`, which come best first, as the window has room for."""
+        room = self._room(task, {**data, key: []})
+        return {**data, key: data[key][: count_fitting(data[key], room)]}
+
+    def _room(self, task: Task, data: Mapping[str, Any]) -> int:
+        """How many tokens the window has left beside a prompt with this data."""
+        taken = sum(estimate_tokens(message["content"]) for message in messages_for(task, data))
+        return self._llm.prompt_tokens - taken
+
+    async def _bridge_all(
+        self, entities: Sequence[SharedEntity], positions: Sequence[int], room: int
+    ) -> dict[int, tuple[BridgingFact, ...]]:
+        """`_bridge_once`, in as many prompts as it takes."""
+        found: dict[int, tuple[BridgingFact, ...]] = {}
+        sizes = [_FRAME + json_tokens([entities[p].name, _facts_of(entities[p], 1000)]) for p in positions]
+        for some in split_fitting(positions, sizes, room):
+            found |= await self._bridge_once(entities, some)
+        return found
 
     async def _bridge_once(
         self, entities: Sequence[SharedEntity], positions: Sequence[int]
