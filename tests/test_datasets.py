@@ -139,3 +139,25 @@ def test_samples_are_nested_and_keep_the_order() -> None:
 def test_sample_of_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match="limit must be at least 1, not 0"):
         many(3).sample(0)
+
+
+def test_triples_made_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "corpus.json").write_text('[{"id": "a", "text": "A film."}]', encoding="utf-8")
+    (tmp_path / "questions.json").write_text('[{"question": "Q?", "answers": ["x"]}]', encoding="utf-8")
+    (tmp_path / "triples.json").write_text('[{"passage_id": "a", "triple": ["A", "is", "film"]}]', encoding="utf-8")
+    assert load_dataset(tmp_path).triples == {"a": [["A", "is", "film"]]}
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ('{"passage_id": "b", "triple": ["A", "is", "film"]}', "'b' is no document of the corpus"),
+        ('{"passage_id": "a", "triple": ["A", " ", "film"]}', "triple must be three texts"),
+    ],
+)
+def test_broken_triples(tmp_path: Path, entry: str, message: str) -> None:
+    (tmp_path / "corpus.json").write_text('[{"id": "a", "text": "A film."}]', encoding="utf-8")
+    (tmp_path / "questions.json").write_text('[{"question": "Q?", "answers": ["x"]}]', encoding="utf-8")
+    (tmp_path / "triples.json").write_text(f"[{entry}]", encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        load_dataset(tmp_path)

@@ -192,5 +192,5 @@ def test_a_wrong_key_ends_the_run(path: Path, tmp_path: Path) -> None:
 def test_another_run_does_not_mix_in(index: Index, tmp_path: Path) -> None:
     log = tmp_path / "run.jsonl"
     evaluate(DEMO, index, limit=1, resume=log, progress=False)
-    with pytest.raises(InputError, match=r"holds results of another run \(k 10, now 5\)"):
+    with pytest.raises(InputError, match=r"holds results of another run \(k None, now 5\)"):
         evaluate(DEMO, index, k=5, resume=log, progress=False)

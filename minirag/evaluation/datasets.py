@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +41,13 @@ class Dataset:
         name: The folder's or file's name.
         documents: The corpus; empty where the data set is questions alone.
         questions: At least one.
+        triples: Knowledge triples made elsewhere, by document id.
     """
 
     name: str
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
+    triples: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
     def sample(self, limit: int | None, *, seed: int = 0) -> Dataset:
         """The data set with `limit` of its questions, in their order, and the whole corpus.
@@ -76,7 +78,8 @@ def load_dataset(path: str | Path) -> Dataset:
             or a file of questions. Each may be `.jsonl`, one JSON object a line, instead. A document is `{id, text}`
             with an optional `title` and `metadata`; a question is `{question, answers}` with an optional `id` (else its
             place, from 1), `type` and `gold_passage_ids` (or `gold_ids`), which are ids of documents. One answer may
-            be given as `answer`.
+            be given as `answer`. A folder may also have `triples.json` of `{passage_id, triple}`, each three texts:
+            they take the place of those that indexing would extract from that document.
 
     Raises:
         InputError: If something is missing, is not JSON of that form, has an id twice, or if a question has no answer
@@ -95,7 +98,9 @@ def load_dataset(path: str | Path) -> Dataset:
     questions = _read_questions(questions_file)
     if documents:
         _check_gold(questions, {document.id for document in documents}, questions_file)
-    return Dataset(path.resolve().stem if path.is_file() else path.resolve().name, documents, questions)
+    triples_file = _find(path, "triples") if path.is_dir() else None
+    triples = _read_triples(triples_file, {document.id for document in documents}) if triples_file else {}
+    return Dataset(path.resolve().stem if path.is_file() else path.resolve().name, documents, questions, triples)
 
 
 def _draw(seed: int, question_id: str) -> bytes:
@@ -109,6 +114,22 @@ def _find(folder: Path, stem: str) -> Path | None:
 
 
 # --- files ---------------------------------------------------------------------------------------------------------
+
+
+def _read_triples(path: Path, known: Set[str]) -> dict[str, list[list[str]]]:
+    triples: dict[str, list[list[str]]] = {}
+    for where, entry in _read_entries(path):
+        document, triple = entry.get("passage_id"), entry.get("triple")
+        if document not in known:
+            raise InputError(f"{where}: passage_id {document!r} is no document of the corpus")
+        if (
+            not isinstance(triple, list)
+            or len(triple) != 3
+            or not all(isinstance(t, str) and t.strip() for t in triple)
+        ):
+            raise InputError(f"{where}: triple must be three texts, not {_shorten(triple)}")
+        triples.setdefault(str(document), []).append(triple)
+    return triples
 
 
 def _read_entries(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

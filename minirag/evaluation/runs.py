@@ -59,7 +59,7 @@ def build_index(
             raise InputError(f"{dataset.name} has no corpus, and there is no index {path} to ask its questions of")
         return AddReport()
     with Index(path, model=model, encoder=encoder, **llm_options) as index:
-        return index.add(dataset.documents, progress=progress)
+        return index.add(dataset.documents, triples=dataset.triples or None, progress=progress)
 
 
 def evaluate(
@@ -70,7 +70,7 @@ def evaluate(
     model: str | None = None,
     limit: int | None = None,
     seed: int = 0,
-    k: int = 10,
+    k: int | None = None,
     read: bool = True,
     concurrency: int | None = None,
     resume: str | Path | None = None,
@@ -89,7 +89,7 @@ def evaluate(
         model: Likewise; None for the index's own.
         limit: How many questions, see `Dataset.sample`; None for all.
         seed: Which ones.
-        k: How many pieces of evidence the reader sees; recall is measured on the whole ranking.
+        k: How many pieces the reader sees; None for the strategy's own. Recall is measured on the whole ranking.
         read: False only retrieves, which scores no answers and, offline, costs nothing.
         concurrency: How many questions are read side by side, at least 1; None is 8 with a model, 1 offline.
         resume: A file that keeps results as they come. If it is there, what it holds is not asked again.
@@ -146,7 +146,7 @@ class _Asking:
     index: Index
     strategy: str
     model: str
-    k: int
+    k: int | None
     read: bool
     options: dict[str, Any]
 
