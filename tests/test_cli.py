@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -256,6 +257,22 @@ def test_ask_as_json_is_the_whole_answer(notes: Path) -> None:
     assert result.stderr == ""
 
 
+def test_strategies_take_their_options(notes: Path) -> None:
+    def asked(strategy: str, *options: str) -> dict[str, Any]:
+        result = run(
+            "ask", QUESTION, "--index", notes, "--strategy", strategy, *options, "--json", "--model", "offline"
+        )
+        return dict(json.loads(result.stdout))
+
+    answer = asked("ircot", "--over", "naive", "--steps", "1")
+    assert (len(answer["steps"]), {hit["kind"] for hit in answer["evidence"]}) == (1, {"passage"})
+    answer = asked("kirag", "--units", "passage", "--steps", "1", "--pool", "1", "--candidates", "1", "--query", "last")
+    assert [(len(step["retrieved"]), step["chosen"]["kind"]) for step in answer["steps"]] == [(1, "passage")]
+    variants = [asked("kirag", *more)["ranking"] for more in ((), ("--no-bridges",), ("--no-constructor",))]
+    assert variants[0] == variants[2] != variants[1]
+    assert asked("naive", "--mode", "lexical")["ranking"] != asked("naive")["ranking"]
+
+
 def test_an_answer_that_is_not_there_is_no_failure(folder: Path) -> None:
     Index(folder / "empty.usearch").close()
 
@@ -397,6 +414,11 @@ def test_repair_saves_into_a_new_file(notes: Path) -> None:
         (["ask", "x", "--index", "notes.usearch", "--strategy", "best"], "'best' is not one of 'naive', 'indexrag'"),
         (["ask", "x", "--index", "notes.usearch", "-k", "0"], "0 is not in the range x>=1"),
         (["ask", "x", "--index", "notes.usearch", "--strategy", "naive", "--k-b", "1"], "--k-b is no option of"),
+        (
+            ["ask", "x", "--index", "notes.usearch", "--no-bridges"],
+            "--no-bridges is no option of the strategy indexrag",
+        ),
+        (["ask", "x", "--index", "notes.usearch", "--strategy", "ircot", "--over", "x"], "'x' is not one of 'naive', "),
         (["ask", "x", "--index", "notes.usearch", "--api-base", "http://x"], "--api-base needs a --model"),
         (["ask", "x", "--index", "docs"], "File 'docs' is a directory"),
         (["search", "x", "--index", "notes.usearch", "--kind", "poem"], "'poem' is not one of"),
@@ -608,8 +630,11 @@ def test_eval_builds_scores_and_writes(folder: Path) -> None:
     ]
     assert len(result.stdout.splitlines()) == 4
     assert sorted(path.name for path in Path("log").iterdir()) == ["small-indexrag.jsonl", "small-naive.jsonl"]
-    again = run("eval", "small", "--index", "s.usearch", "--strategy", "naive", "--k-b", "1")
+    asked = ("eval", "small", "--index", "s.usearch", "--limit", "1", "--no-read", "--quiet", *strategies)
+    assert run(*asked, "--k-b", "1").exit_code == 0
+    again = run(*asked, "--no-bridges")
     assert (again.exit_code, again.stdout) == (2, "")
+    assert "--no-bridges is no option of the strategy naive or indexrag" in again.stderr
 
 
 def test_eval_of_several_sets_keeps_their_indexes_apart(folder: Path) -> None:

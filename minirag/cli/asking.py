@@ -44,7 +44,7 @@ def ask(
     model: str | None,
     api_base: str | None,
     as_json: bool,
-    **options: int | None,
+    **options: int | str | bool | None,
 ) -> None:
     """Answer QUESTION from an index, with the passages that say so.
 

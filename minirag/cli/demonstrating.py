@@ -39,7 +39,13 @@ _INDENT = "    "
 @strategy_options
 @model_options
 def demo(
-    *, path: Path | None, strategy: str, k: int, model: str | None, api_base: str | None, **options: int | None
+    *,
+    path: Path | None,
+    strategy: str,
+    k: int,
+    model: str | None,
+    api_base: str | None,
+    **options: int | str | bool | None,
 ) -> None:
     """Index 24 short articles that come with minirag and ask questions that take two or three of them.
 

@@ -11,11 +11,11 @@ import click
 
 from minirag.cli.options import (
     FILE,
-    chosen_options,
     k_option,
     model_arguments,
     model_options,
     note_offline,
+    options_by_strategy,
     quiet_option,
     shows_bars,
     strategy_options,
@@ -82,7 +82,7 @@ def evaluate(
     output: Path | None,
     resume: Path | None,
     quiet: bool,
-    **options: int | None,
+    **options: int | str | bool | None,
 ) -> None:
     """Ask the questions of data sets and score retrieval and answers.
 
@@ -94,7 +94,7 @@ def evaluate(
     from minirag.evaluation.runs import build_index
     from minirag.evaluation.runs import evaluate as evaluate_one
 
-    chosen = {strategy: chosen_options(strategy, options) for strategy in dict.fromkeys(strategies)}
+    chosen = options_by_strategy(strategies, options)
     _require_folder(output)
     arguments = model_arguments(model, api_base)
     datasets = [load_dataset(folder) for folder in folders]

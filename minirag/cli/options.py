@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from minirag.cli.printing import echo_note
 from minirag.errors import IndexMissingError
 from minirag.models import OFFLINE, VARIABLE
-from minirag.strategies import STRATEGIES
+from minirag.retrieving import SearchMode
+from minirag.strategies import STRATEGIES, ircot, kirag
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -33,6 +34,34 @@ strategy_option = click.option(
 )
 k_option = click.option(
     "-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many pieces of evidence to retrieve."
+)
+_COUNT = click.IntRange(min=1)
+
+
+def _switch_off(switch: str, name: str, text: str) -> Callable[[Decorated], Decorated]:
+    """A flag that makes an option False; None without it."""
+    return click.option(switch, name, is_flag=True, callback=lambda _, __, given: False if given else None, help=text)
+
+
+_STRATEGY_OPTIONS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--k-b", type=click.IntRange(min=0), help="indexrag, ircot: bridging facts among the evidence [3]."),
+    click.option("--mode", type=click.Choice(get_args(SearchMode)), help="naive: search by meaning, words, or both."),
+    click.option("--over", type=click.Choice(list(ircot.KINDS_OVER)), help="ircot: what is searched [indexrag]."),
+    click.option("--steps", type=_COUNT, help="kirag, ircot: most steps [5; offline 2]."),
+    click.option(
+        "--units",
+        type=click.Choice(list(kirag.KIND_OF)),
+        help="kirag: what chains are made of [triple; sentence where indexed offline].",
+    ),
+    click.option(
+        "--query",
+        type=click.Choice(get_args(kirag.Query)),
+        help="kirag: search with the whole chain or its last unit [chain].",
+    ),
+    click.option("--pool", type=_COUNT, help="kirag: passages looked into per step [10]."),
+    click.option("--candidates", type=_COUNT, help="kirag: units proposed per step [20]."),
+    _switch_off("--no-constructor", "constructor", "kirag: take the best candidate, ask no model."),
+    _switch_off("--no-bridges", "bridges", "kirag: do not follow shared names, as in the paper."),
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print failures only.")
@@ -54,10 +83,10 @@ def model_options(function: Decorated) -> Decorated:
 
 
 def strategy_options(function: Decorated) -> Decorated:
-    """The options that only some strategies take; `chosen_options` sorts them out."""
-    return click.option(
-        "--k-b", type=click.IntRange(min=0), help="indexrag: at most so many bridging facts among the evidence [3]."
-    )(function)
+    """The options that only some strategies take; `chosen_options` sorts them out. None where they are not given."""
+    for option in reversed(_STRATEGY_OPTIONS):
+        function = option(function)
+    return function
 
 
 def chosen_options(strategy: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,12 +95,30 @@ def chosen_options(strategy: str, options: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         click.UsageError: If the strategy does not take one of them.
     """
+    return options_by_strategy([strategy], options)[strategy]
+
+
+def options_by_strategy(strategies: Iterable[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """For each strategy those of the options that the user gave which it takes.
+
+    Raises:
+        click.UsageError: If none of the strategies takes one of them.
+    """
     given = {name: value for name, value in options.items() if value is not None}
-    taken = inspect.signature(STRATEGIES[strategy]).parameters
+    taken = {strategy: inspect.signature(STRATEGIES[strategy]).parameters for strategy in strategies}
     for name in given:
-        if name not in taken:
-            raise click.UsageError(f"--{name.replace('_', '-')} is no option of the strategy {strategy}")
-    return given
+        if not any(name in parameters for parameters in taken.values()):
+            raise click.UsageError(f"{_spelled(name)} is no option of the strategy {' or '.join(taken)}")
+    return {
+        strategy: {name: value for name, value in given.items() if name in parameters}
+        for strategy, parameters in taken.items()
+    }
+
+
+def _spelled(name: str) -> str:
+    """An option as the user types it."""
+    params = click.get_current_context().command.params
+    return next(param.opts[0] for param in params if param.name == name)
 
 
 def model_arguments(model: str | None, api_base: str | None) -> dict[str, Any]:
