@@ -151,7 +151,7 @@ def to_hit(snapshot: Snapshot, found: Row) -> Hit:
         titles = tuple(_title(snapshot, document) for document in documents)
         return Hit(kind, bridge.id, bridge.text, score, documents, bridge.passage_ids, titles)
     owner = row if kind == "passage" else _owner(segment, kind, row)
-    document_id, title = segment.documents[int(segment.document_of_passage[owner])][:2]
+    document_id, title = segment.head_of(owner)
     if kind == "passage":
         passage = segment.passage(row)
         return Hit(kind, passage.id, passage.text, score, (document_id,), (passage.id,), (title,))
@@ -204,7 +204,7 @@ def rank_passages(snapshot: Snapshot, ranked: Iterable[Row], *, most: int) -> tu
             if (found.segment, owner) in seen:
                 continue
             seen.add((found.segment, owner))
-            passage_ids = (segment.passage(owner).id,)
+            passage_ids = (segment.passage_id(owner),)
         for passage_id in passage_ids:
             scores.setdefault(passage_id, found.score)
     return tuple(scores.items())

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,12 @@ DeadRows = Mapping[str, "NDArray[np.uint32]"]
 
 def passage_id(document_id: str, position: int, text: str) -> str:
     """From the document, the place in it and the content: an id never comes to mean another text."""
-    return f"{document_id}#{position}-{xxhash.xxh3_64_hexdigest(text.encode('utf-8', 'surrogatepass'))[:8]}"
+    return f"{document_id}#{position}-{text_hash(text):08x}"
+
+
+def text_hash(text: str) -> int:
+    """32 bits of a passage's text, which its id ends with."""
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass")) >> 32
 
 
 def bridge_id(entity: str, text: str, passage_ids: Sequence[str]) -> str:
@@ -91,6 +96,7 @@ class Segment:
         self.dimensions = dimensions
         self._read = read
         self._dead = dead or {}
+        self._head = lru_cache(maxsize=4_096)(self._read_head)
 
     def __repr__(self) -> str:
         """Its counts."""
@@ -174,6 +180,10 @@ class Segment:
         """Which words stand in which passages."""
         counts, lengths = self._array("term counts", "u1"), self._array("passage lengths", "<u4")
         return Postings(self._multimap("terms"), counts, lengths)
+
+    @cached_property
+    def _passage_hashes(self) -> NDArray[np.uint32]:
+        return self._array("passage hashes", "<u4")
 
     @cached_property
     def title_keys(self) -> NDArray[np.uint64]:
@@ -293,26 +303,37 @@ class Segment:
                 return int(row)
         return None
 
+    def head_of(self, passage: int) -> tuple[str, str]:
+        """The id and the title of a passage's document."""
+        return self._head(int(self.document_of_passage[passage]))
+
+    def _read_head(self, document: int) -> tuple[str, str]:
+        document_id, title, *_ = self.documents[document]
+        return document_id, title
+
+    def passage_id(self, row: int) -> str:
+        """A passage's id; its text need not be read for it."""
+        document = int(self.document_of_passage[row])
+        position = row - int(self.document_slices[document])
+        return f"{self._head(document)[0]}#{position}-{int(self._passage_hashes[row]):08x}"
+
     def passage(self, row: int) -> Passage:
         """One passage."""
-        document = int(self.document_of_passage[row])
         text, start, *_ = self.passages[row]
-        document_id = self.documents[document][0]
-        position = row - int(self.document_slices[document])
-        return Passage(passage_id(document_id, position, text), document_id, text, start, start + len(text))
+        return Passage(self.passage_id(row), self.head_of(row)[0], text, start, start + len(text))
 
     def fact(self, row: int) -> Fact:
         """One fact."""
         owner = int(self.passage_of_fact[row])
         text, entities = self.facts[row]
-        passage = self.passage(owner)
-        return Fact(f"{passage.id}/f{row - int(self.fact_slices[owner])}", passage.id, text, tuple(entities))
+        passage = self.passage_id(owner)
+        return Fact(f"{passage}/f{row - int(self.fact_slices[owner])}", passage, text, tuple(entities))
 
     def triple(self, row: int) -> Triple:
         """One triple."""
         owner = int(self.passage_of_triple[row])
-        passage = self.passage(owner)
-        return Triple(f"{passage.id}/t{row - int(self.triple_slices[owner])}", passage.id, *self.triples[row])
+        passage = self.passage_id(owner)
+        return Triple(f"{passage}/t{row - int(self.triple_slices[owner])}", passage, *self.triples[row])
 
     def bridge(self, row: int) -> Bridge:
         """One bridging fact."""

@@ -11,7 +11,7 @@ import numpy as np
 from minirag.naming.names import is_bridge_name, normalise_name, title_entity
 from minirag.records import Bridge
 from minirag.storage.lexical import Postings
-from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage
+from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage, text_hash
 from minirag.storage.tables import MultiMap, encode_rows, hash_key, hash_keys, starts_of
 from minirag.storage.vectors import build_graph
 
@@ -71,6 +71,7 @@ class SegmentData:
         documents, passages = self.documents, self.passages
         yield from _rows("documents", ([d.id, d.title, dict(d.metadata), d.content, d.after] for d in documents))
         yield from _rows("passages", (_passage_row(p) for p in passages))
+        yield "passage hashes", np.array([text_hash(p.text) for p in passages], "<u4").tobytes()
         yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
         extractions = [p.extraction for p in passages]
         yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()

@@ -42,7 +42,9 @@ class Rows(Sequence[Any]):
 
     def __getitem__(self, row: Any) -> Any:  # noqa: ANN401  a row is whatever JSON holds
         """The value of one row."""
-        return json.loads(bytes(self._block[int(self._offsets[row]) : int(self._offsets[row + 1])]))
+        return json.loads(
+            str(self._block[int(self._offsets[row]) : int(self._offsets[row + 1])], "utf-8", "surrogatepass")
+        )
 
 
 def hash_key(key: str) -> int:

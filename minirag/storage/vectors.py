@@ -14,12 +14,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Up to here one pass over all vectors is quick enough that a graph would only lose neighbours.
-EXACT_LIMIT = 50_000
-_CONNECTIVITY = 16
-_SMALL_CONNECTIVITY = 8  # of a graph that only a plain usearch will ever search: half the size, half the time
-_EXPANSION_ADD = 64
-_EXPANSION_SEARCH = 192
+# Measured on 15,270 units of 2WikiMultiHopQA: one exact pass takes 0.9 ms, the graph 0.2 ms and finds 99.7 % of the ten
+# nearest. Up to some thousand units exact search is as quick, and misses nothing.
+EXACT_LIMIT = 5_000
+_EXPANSION_ADD = 128
+_EXPANSION_SEARCH = 256
+# Links per row: 8 take half the room of 16, and find less in larger graphs.
+_CONNECTIVITY, _LARGE_CONNECTIVITY, _LARGE = 8, 16, 50_000
 
 
 def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
@@ -70,7 +71,7 @@ def build_graph(matrix: NDArray[np.int8]) -> bytes:
         ndim=matrix.shape[1],
         metric="cos",
         dtype="i8",
-        connectivity=_CONNECTIVITY if len(matrix) > EXACT_LIMIT else _SMALL_CONNECTIVITY,
+        connectivity=_CONNECTIVITY if len(matrix) <= _LARGE else _LARGE_CONNECTIVITY,
         expansion_add=_EXPANSION_ADD,
         expansion_search=_EXPANSION_SEARCH,
     )
