@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _DEPTH = 4_096  # passages of a segment that are told apart; the rest share the score of the last of them
 _SPAN = 8  # words of a question that may be one name
+_READ = 4_000  # characters of a question that are searched for names
 _CLEAR = 0.1  # links from here on are worth a look at the passage's facts
 
 
@@ -270,6 +271,7 @@ def _follow(space: Space, own: Scores, names: Mapping[int, Mapping[int, float]],
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:
+    question = question[:_READ]
     words = TOKEN.findall(question)
     start = 0
     while start < len(words):
@@ -311,10 +313,14 @@ def passage_cosines(space: Space, vector: Scores) -> Scores:
 
 
 def best_passages(scores: Scores, most: int) -> list[int]:
-    """The best passages by their numbers, best first, the dead left out."""
+    """The best passages by their numbers, best first, equal ones in the order of the file, the dead left out."""
     count = min(most, len(scores))
-    top = np.argpartition(-scores, count - 1)[:count] if count else np.empty(0, np.int64)
-    return [int(p) for p in top[np.argsort(-scores[top], kind="stable")] if np.isfinite(scores[p])]
+    if count == 0:
+        return []
+    least = np.partition(scores, -count)[-count]
+    top = np.flatnonzero(scores >= least)
+    ranked = top[np.argsort(-scores[top], kind="stable")][:count]
+    return [passage for passage in ranked.tolist() if np.isfinite(scores[passage])]
 
 
 def _starts(snapshot: Snapshot, name: str) -> NDArray[np.int64]:

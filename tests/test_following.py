@@ -1,3 +1,4 @@
+import time
 from pathlib import Path
 
 import numpy as np
@@ -201,3 +202,16 @@ def test_best_passages_leave_out_the_dead() -> None:
     assert best_passages(scores, 2) == [2, 3]
     assert best_passages(scores, 99) == [2, 3, 0]
     assert best_passages(scores[:0], 3) == []
+
+
+def test_equal_passages_stay_in_the_order_of_the_file() -> None:
+    scores = np.array([0.5] * 300 + [0.9] + [0.5] * 300, np.float32)
+    assert best_passages(scores, 4) == [300, 0, 1, 2]
+
+
+def test_a_very_long_question_is_read_quickly(whole: Path) -> None:
+    with open_offline(whole, mode="r") as index:
+        started = time.perf_counter()
+        names = read_question(Space(index.snapshot), f"{QUESTION} " * 5_000).names
+        assert time.perf_counter() - started < 5.0  # without a limit it takes a minute
+        assert names == (key_of("The Tide Clock"),)
