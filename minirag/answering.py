@@ -44,7 +44,8 @@ def ask(
     Args:
         question: In any language.
         index: An open index, or the path of one, which is then opened for reading.
-        strategy: "indexrag" or "naive"; see `minirag.strategies`.
+        strategy: "indexrag" (one search over facts and bridging facts), "kirag" (a chain of reasoning ranks passages),
+            "ircot" (thoughts retrieve) or "naive" (passages); see `minirag.strategies`.
         k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
         model: Another model than the index's.
         options: Of the strategy.
@@ -130,7 +131,7 @@ async def _ask(
         reading = Reading(NOT_FOUND, found=False, items=())
         if evidence.hits:
             chain = [hit.text for hit in evidence.chain]
-            reading = await reasoner.read(question, _context(snapshot, evidence.hits), chain=chain)
+            reading = await reasoner.read(question, _context(evidence.hits), chain=chain)
         return Answer(
             text=reading.text if reading.text.strip() else NOT_FOUND,
             found=reading.found,
@@ -174,13 +175,9 @@ def _opened(index: Index | str | PathLike[str], model: str | None) -> Iterator[I
             yield opened
 
 
-def _context(snapshot: Snapshot, hits: Sequence[Hit]) -> list[ContextItem]:
+def _context(hits: Sequence[Hit]) -> list[ContextItem]:
     """What the reader sees: a fact or passage with the title of its document, a bridging fact with all of them."""
-    items = []
-    for hit in hits:
-        titles = dict.fromkeys(found[1] for passage in hit.passage_ids if (found := find_passage(snapshot, passage)))
-        items.append(ContextItem(hit.text, " / ".join(title for title in titles if title), hit.kind))
-    return items
+    return [ContextItem(hit.text, " / ".join(title for title in hit.titles if title), hit.kind) for hit in hits]
 
 
 def _cite(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Citation, ...]:

@@ -30,7 +30,7 @@ from minirag.records import KINDS, Kind
 @command(epilog='\b\nExample:\n  minirag ask "Where was the director of Aylwin born?" --index notes.usearch')
 @click.argument("question")
 @index_option
-@strategy_option
+@strategy_option()
 @k_option
 @strategy_options
 @model_options
@@ -40,7 +40,7 @@ def ask(
     *,
     path: Path,
     strategy: str,
-    k: int,
+    k: int | None,
     model: str | None,
     api_base: str | None,
     as_json: bool,
@@ -64,7 +64,7 @@ def ask(
 @command(epilog='\b\nExample:\n  minirag search "lighthouse" -k 5 --kind passage --index notes.usearch')
 @click.argument("query")
 @index_option
-@k_option
+@click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many hits at most.")
 @click.option(
     "--kind",
     "kinds",

@@ -30,11 +30,12 @@ from minirag.records import Answer, Hit, Usage
 from minirag.wording import describe_usage, wrap
 
 _INDENT = "    "
+_BRIDGES = 30  # bridging facts looked through for one between the cited passages
 
 
-@command(epilog="\b\nExample:\n  minirag demo\n  minirag demo --index demo.usearch --strategy naive")
+@command(epilog="\b\nExample:\n  minirag demo\n  minirag demo --index demo.usearch --strategy indexrag")
 @click.option("--index", "path", type=FILE, metavar="FILE", help="Keep the index in this file [a temporary one].")
-@strategy_option
+@strategy_option("kirag")
 @k_option
 @strategy_options
 @model_options
@@ -42,7 +43,7 @@ def demo(
     *,
     path: Path | None,
     strategy: str,
-    k: int,
+    k: int | None,
     model: str | None,
     api_base: str | None,
     **options: int | str | bool | None,
@@ -63,7 +64,7 @@ def demo(
             answer = answering.ask(question.text, opened, strategy=strategy, k=k, **chosen)
             right += _is_right(answer, question)
             spent += answer.usage
-            _echo_question(number, question, answer)
+            _echo_question(number, question, answer, _led_by(answer, opened))
     click.echo()
     seconds = time.perf_counter() - started
     click.echo(click.style(f"{right} of {len(questions)} right. {_total(spent, seconds)}", bold=True))
@@ -102,13 +103,13 @@ def _is_right(answer: Answer, question: DemoQuestion) -> bool:
     return answer.found and accuracy(answer.text, question.answers) == 1.0
 
 
-def _echo_question(number: int, question: DemoQuestion, answer: Answer) -> None:
+def _echo_question(number: int, question: DemoQuestion, answer: Answer, led_by: list[Hit]) -> None:
     click.echo()
     click.echo(click.style(wrap(question.text, first=f"{number:>2}. ", indent=_INDENT), bold=True))
     click.echo(wrap(answer.text, first=f"{_INDENT}= ", indent=f"{_INDENT}  "))
     click.echo(f"{_INDENT}  {_verdict(answer, question)}")
     echo_citations(answer, indent=_INDENT)
-    for hit in _led_by(answer):
+    for hit in led_by:
         label = "bridging fact: " if hit.kind == "bridge" else f"{hit.kind}: "
         click.echo(wrap(label + hit.text, first=f"{_INDENT}- ", indent=f"{_INDENT}  "))
     click.echo(click.style(f"{_INDENT}({describe_usage(answer.usage)})", dim=True))
@@ -121,9 +122,14 @@ def _verdict(answer: Answer, question: DemoQuestion) -> str:
     return click.style(f"wrong, expected: {expected}", fg="red")
 
 
-def _led_by(answer: Answer) -> list[Hit]:
-    """What the reader used, other than whole passages, which are shown as citations already."""
-    return [answer.evidence[place] for place in answer.used if answer.evidence[place].kind != "passage"]
+def _led_by(answer: Answer, opened: Index) -> list[Hit]:
+    """The facts of the chain, what the reader used beside whole passages, and what joins the passages that it cites."""
+    cited = {citation.passage_id for citation in answer.citations}
+    used = [answer.evidence[place] for place in answer.used if answer.evidence[place].kind != "passage"]
+    chain = [hit for hit in answer.chain if cited.issuperset(hit.passage_ids)]
+    bridges = opened.search(answer.question, k=_BRIDGES, kinds=["bridge"])
+    joining = [hit for hit in bridges if cited.issuperset(hit.passage_ids)][:1]
+    return list({hit.id: hit for hit in [*chain, *used, *joining]}.values())
 
 
 def _total(spent: Usage, seconds: float) -> str:

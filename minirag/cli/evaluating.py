@@ -77,7 +77,7 @@ def evaluate(
     api_base: str | None,
     limit: int | None,
     seed: int,
-    k: int,
+    k: int | None,
     no_read: bool,
     output: Path | None,
     resume: Path | None,

@@ -29,11 +29,17 @@ index_option = click.option(
     type=FILE,
     help="The index file.",
 )
-strategy_option = click.option(
-    "--strategy", type=click.Choice(list(STRATEGIES)), default="indexrag", show_default=True, help="How to retrieve."
-)
+
+
+def strategy_option(default: str = "indexrag") -> Callable[[Decorated], Decorated]:
+    """`--strategy`, with the command's own default."""
+    return click.option(
+        "--strategy", type=click.Choice(list(STRATEGIES)), default=default, show_default=True, help="How to retrieve."
+    )
+
+
 k_option = click.option(
-    "-k", type=click.IntRange(min=1), default=10, show_default=True, help="How many pieces of evidence to retrieve."
+    "-k", type=click.IntRange(min=1), help="How many pieces of evidence are read [10 facts, or 5 passages]."
 )
 _COUNT = click.IntRange(min=1)
 

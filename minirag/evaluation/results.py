@@ -217,10 +217,17 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
 
 
+def _describe_strategy(run: Run) -> str:
+    """The strategy with the options that were given, so that an ablation's rows differ."""
+    options = run.settings.get("options") or {}
+    given = ", ".join(f"{name}={value}" for name, value in options.items())
+    return f"{run.strategy} ({given})" if given else run.strategy
+
+
 def _row(run: Run) -> list[str]:
     scores = run.to_dict()
     return [
-        *(run.dataset, run.strategy, run.model, str(len(run.results))),
+        *(run.dataset, _describe_strategy(run), run.model, str(len(run.results))),
         *(_percent(run.recall(k)) for k in DEPTHS),
         *(_percent(scores[key]) for key in ("em", "f1", "accuracy")),
         f"{scores['calls_per_question']:.1f}",
