@@ -24,6 +24,7 @@ from minirag.evaluation.measurements import (
 )
 from minirag.evaluation.results import Run, format_table
 from minirag.evaluation.runs import evaluate, library_versions
+from minirag.evaluation.storage_bench import measure_storage
 from minirag.index import Index
 
 
@@ -95,7 +96,7 @@ class Bench:
 
 
 def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress: bool = True) -> Bench:
-    """Measure imports, indexing, retrieval, opening and recall, all offline.
+    """Measure imports, indexing, retrieval, opening, recall and storage, all offline; storage needs 2.5 GB of disk.
 
     Args:
         folder: A data set with a corpus; None for the demo that ships with minirag.
@@ -111,12 +112,12 @@ def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress
         source, path = Path(demo if folder is None else folder), Path(scratch) / "bench.usearch"
         dataset = load_dataset(source)
         questions = [question.text for question in dataset.questions]
-        with tqdm(total=5, desc="bench", disable=None if progress else True) as bar:
+        with tqdm(total=6, desc="bench", disable=None if progress else True) as bar:
             measurements = [measure_import(effort.processes)]
             bar.update()
             measurements += measure_indexing(source, path)
             bar.update()
-            measurements.append(measure_retrieval(questions, path, effort.retrievals))
+            measurements += measure_retrieval(questions, path, effort.retrievals)
             bar.update()
             measurements.append(measure_opening(questions[0], path, effort.processes))
             bar.update()
@@ -126,8 +127,10 @@ def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress
                     for name in ("naive", "indexrag")
                 )
             bar.update()
+            storage = measure_storage(dataset.documents[:200], quick=quick)
+            bar.update()
     compared = compare_recall(naive, indexrag)
-    measurements += [] if compared is None else [compared]
+    measurements += [*([] if compared is None else [compared]), *storage]
     return Bench(dataset.name, effort, tuple(measurements), (naive, indexrag), _describe_machine())
 
 

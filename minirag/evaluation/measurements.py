@@ -47,6 +47,9 @@ class Measurement:
         return {**asdict(self), "holds": self.holds}
 
 
+_STEPS = 2  # of a KiRAG retrieval without a model
+
+
 def measure_import(rounds: int) -> Measurement:
     """`import minirag` against `import numpy`: medians over fresh processes, by turns.
 
@@ -89,8 +92,10 @@ def measure_indexing(source: Path, target: Path) -> tuple[Measurement, Measureme
     )
 
 
-def measure_retrieval(questions: Sequence[str], path: Path, count: int) -> Measurement:
-    """One IndexRAG retrieval against encoding the question alone: medians in one process, by turns.
+def measure_retrieval(questions: Sequence[str], path: Path, count: int) -> tuple[Measurement, Measurement]:
+    """One IndexRAG retrieval, and one step of KiRAG's, against encoding the question alone.
+
+    Medians in one process, by turns.
 
     Args:
         questions: Asked in turn, from the first again when they run out.
@@ -99,7 +104,7 @@ def measure_retrieval(questions: Sequence[str], path: Path, count: int) -> Measu
     """
     encoder = OnnxEncoder()
     warm_up = count // 10 + 1
-    times: list[tuple[float, float]] = []
+    times: list[tuple[float, float, float]] = []
     with Index(path, mode="r", model="offline", encoder=encoder) as index:
 
         def encode(question: str) -> None:
@@ -108,17 +113,24 @@ def measure_retrieval(questions: Sequence[str], path: Path, count: int) -> Measu
         def search(question: str) -> None:
             retrieve(question, index, strategy="indexrag")
 
+        def chain(question: str) -> None:
+            retrieve(question, index, strategy="kirag", steps=_STEPS)
+
         for number, question in enumerate(islice(cycle(questions), warm_up + count)):
             # Whichever comes first finds the caches colder.
             if number % 2:
                 encoding, retrieving = _time(encode, question), _time(search, question)
             else:
                 retrieving, encoding = _time(search, question), _time(encode, question)
-            times.append((retrieving, encoding))
-    retrieving, encoding = (median(column) for column in zip(*times[warm_up:], strict=True))
+            times.append((retrieving, encoding, _time(chain, question) / _STEPS))
+    retrieving, encoding, step = (median(column) for column in zip(*times[warm_up:], strict=True))
     details = {"retrieval_ms": 1000 * retrieving, "encoding_ms": 1000 * encoding, "questions": count}
+    of_step = {"step_ms": 1000 * step, "encoding_ms": 1000 * encoding, "questions": count}
     what = "one retrieval, against encoding the question"
-    return Measurement(what, retrieving / encoding, "×", 1.5, details=details)
+    return (
+        Measurement(what, retrieving / encoding, "×", 1.5, details=details),
+        Measurement("one step of KiRAG, against encoding the question", step / encoding, "×", 4.0, details=of_step),
+    )
 
 
 def measure_opening(question: str, path: Path, rounds: int) -> Measurement:
