@@ -1,0 +1,59 @@
+"""What the README shows runs as it stands."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minirag import Document, Index
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
+
+
+def test_the_first_block_stands_early() -> None:
+    assert README[: README.index("```python")].count("\n") < 30
+
+
+def test_the_first_block_prints_the_answer(tmp_path: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, "-c", BLOCKS[0]]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
+    assert done.stdout.splitlines()[0] == "Weston-super-Mare"
+    assert "Henry Edwards - Henry Edwards was an English actor." in done.stdout
+    assert [file.name for file in tmp_path.glob("*.usearch")] == ["notes.usearch"]
+
+
+def test_the_serverless_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Index(tmp_path / "source.usearch", model="offline") as index:
+        index.add(Document("lake", "Lake Lugano lies in Switzerland.", "Lake Lugano"), progress=False)
+    code = next(block for block in BLOCKS if "def handler" in block)
+    code = code.replace("/tmp/", tmp_path.as_posix() + "/").replace("openai/gpt-4o-mini", "offline")
+
+    class Store:
+        def download_file(self, bucket: str, key: str, target: str) -> None:
+            assert (bucket, key) == ("bucket", "notes.usearch")
+            Path(target).write_bytes((tmp_path / "source.usearch").read_bytes())
+
+    names: dict[str, object] = {"s3": Store()}
+    exec(compile(code, "README.md", "exec"), names)
+    handler = names["handler"]
+    assert callable(handler)
+    result = handler({"question": "Where does Lake Lugano lie?"}, None)
+    assert result["sources"] == ["lake"]
+    assert "Switzerland" in result["answer"]
+    assert handler({"question": "Where does Lake Lugano lie?"}, None) == result
+
+
+def test_there_are_no_other_blocks_that_nobody_runs() -> None:
+    assert len(BLOCKS) == 2
+
+
+def test_the_set_up_commands_are_two() -> None:
+    commands = re.findall(r"^pip install .*$", README, flags=re.MULTILINE)
+    assert commands == ["pip install . && minirag demo", "pip install -e '.[test]' && python -m pytest -q"]
