@@ -21,7 +21,9 @@ LANTERN = Document(
     "lantern", "Lantern Road was directed by Piet Olander. It tells of a ferry in winter.", "Lantern Road (1954 film)"
 )
 PIET = Document("piet", "Piet Olander came from Sundvik. He trained as a carpenter before he made films.")
-TABLES = Document("tables", "Harbour offices print tables of the tide and set every clock by them.", "Tide tables")
+TABLES = Document(
+    "tables", "Harbour offices print tables of the tide and set every clock by them and by no other.", "Tide tables"
+)
 NOVELS = Document(
     "novels", "A novel about the sea is read by people who never saw it. Some are long.", "Novels of the sea"
 )

@@ -112,7 +112,8 @@ def test_numbers_and_common_words_link_nothing() -> None:
         ("Did Marta Ellinghaus of Kessmarsh know Piet Olander?", ["Marta Ellinghaus", "Kessmarsh", "Piet Olander"]),
         ("Кто такая Анна Ледова?", ["Анна Ледова"]),
         ("《白鹤灯塔》的作者做什么？", ["白鹤灯塔"]),
-        ("what is a market", []),
+        ("白鹤灯塔的作者是谁？", ["白鹤灯塔"]),
+        ("what is a market, and is there one in kessmarsh", []),
         ("?!… — ()", []),
     ],
 )

@@ -103,6 +103,22 @@ def test_a_name_followed_lifts_its_passage_and_without_bridges_it_stays_below(of
     assert plain.index("marta") > max(plain.index("novels"), plain.index("writers"))
 
 
+def test_without_bridges_a_passage_is_as_good_as_its_best_unit(offline: Path) -> None:
+    with open_offline(offline, mode="r") as index:
+        options: dict[str, Any] = {"steps": 1, "units": "triple", "bridges": False, "pool": 50}
+        found = scores_of(retrieve(QUESTION, index, strategy="kirag", **options))
+        best: dict[str, float] = {}
+        for hit in index.search(QUESTION, kinds=["triple"], k=99):
+            best.setdefault(hit.document_ids[0], hit.score)
+    assert 0 < len(best) < len(found)
+    assert {name: found[name] for name in best} == pytest.approx(best, abs=0.01)
+    assert max(value for name, value in found.items() if name not in best) < -1
+
+
+def test_every_passage_of_the_pool_can_be_followed_however_few_the_candidates(offline: Path) -> None:
+    assert retrieve_offline(offline, LANTERN, candidates=1).chain == retrieve_offline(offline, LANTERN).chain
+
+
 @pytest.mark.parametrize("steps", [1, 2, 4])
 def test_so_many_steps_and_no_passage_twice(offline: Path, steps: int) -> None:
     evidence = retrieve_offline(offline, steps=steps)
