@@ -135,7 +135,7 @@ async def _ask(
         return Answer(
             text=reading.text if reading.text.strip() else NOT_FOUND,
             found=reading.found,
-            citations=_cite(snapshot, [evidence.hits[item] for item in reading.items]),
+            citations=_cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items]),
             evidence=evidence.hits,
             used=reading.items,
             chain=evidence.chain,
@@ -180,11 +180,14 @@ def _context(hits: Sequence[Hit]) -> list[ContextItem]:
     return [ContextItem(hit.text, " / ".join(title for title in hit.titles if title), hit.kind) for hit in hits]
 
 
-def _cite(snapshot: Snapshot, hits: Sequence[Hit]) -> tuple[Citation, ...]:
-    """The passages behind the hits, each once: citations come from the records, never from what a model wrote."""
+def _cite(snapshots: Sequence[Snapshot], hits: Sequence[Hit]) -> tuple[Citation, ...]:
+    """The passages behind the hits, each once: citations come from the records, never from what a model wrote.
+
+    The index may have moved on while the question was answered, so both commits are looked at.
+    """
     citations: list[Citation] = []
     for passage_id in dict.fromkeys(passage for hit in hits for passage in hit.passage_ids):
-        found = find_passage(snapshot, passage_id)
+        found = next((f for snapshot in snapshots if (f := find_passage(snapshot, passage_id))), None)
         if found is not None:
             passage, title = found
             number = len(citations) + 1

@@ -7,6 +7,7 @@ import pytest
 
 from minirag import Document, Index, ask
 from minirag.answering import retrieve
+from minirag.errors import InputError
 from minirag.records import Evidence
 from minirag.strategies.kirag import KIND_OF, MOST_SHOWN
 from tests.chained import (
@@ -358,3 +359,10 @@ def test_where_nothing_was_extracted_passages_are_ranked_without_any_call(tmp_pa
     with opened(tmp_path / "notes.usearch", model) as index:
         evidence = retrieve(QUESTION, index, strategy="kirag", units="passage", steps=1)
     assert [hit.kind for hit in evidence.chain] == ["passage"]
+
+
+def test_triples_that_are_not_there_are_said_to_be_missing(tmp_path: Path) -> None:
+    with Index(tmp_path / "plain.usearch", model="offline") as index:
+        index.add("no names and no verbs here", progress=False)
+        with pytest.raises(InputError, match="holds no triples. Use units='sentence'"):
+            retrieve("what is here?", index, strategy="kirag", units="triple")

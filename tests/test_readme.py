@@ -33,7 +33,7 @@ def test_the_serverless_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with Index(tmp_path / "source.usearch", model="offline") as index:
         index.add(Document("lake", "Lake Lugano lies in Switzerland.", "Lake Lugano"), progress=False)
     code = next(block for block in BLOCKS if "def handler" in block)
-    code = code.replace("/tmp/", tmp_path.as_posix() + "/").replace("openai/gpt-4o-mini", "offline")
+    code = code.replace("tempfile.gettempdir()", repr(str(tmp_path))).replace("openai/gpt-4o-mini", "offline")
 
     class Store:
         def download_file(self, bucket: str, key: str, target: str) -> None:

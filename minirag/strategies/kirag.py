@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
+from minirag.errors import InputError
 from minirag.following import (
     Asked,
     Link,
@@ -77,8 +78,8 @@ async def retrieve(
         reasoner: The Constructor.
         k: How many passages the reader sees, at least 1.
         steps: The paper's L; None for 5 with a model, 2 without.
-        units: What chains are made of. None for triples where a model extracted them, else sentences (facts).
-        constructor: False takes the Aligner's best candidate at every step: no LLM call until the reader.
+        units: What chains are made of. None for triples where a model extracted some, else sentences (facts).
+        constructor: False takes the best unit of the best passage at every step: no LLM call until the reader.
         bridges: False is the paper's method, without links by name and without bridging facts.
         query: What the question is joined with: the whole chain (the paper), or its last unit (the released code).
         pool: The paper's K0, passages per step.
@@ -89,6 +90,7 @@ async def retrieve(
 
     Raises:
         ValueError: On a number below 1, or unknown units or query.
+        InputError: When the index holds no triples, and units are triples.
     """
     _check(steps=steps, pool=pool, candidates=candidates, units=units, query=query)
     snapshot = index.snapshot
@@ -96,7 +98,13 @@ async def retrieve(
         return Evidence((), ())
     by_model = constructor and reasoner.model != OFFLINE
     if units is None:
-        units = "sentence" if snapshot.header["model"] == OFFLINE else "triple"
+        extracted = snapshot.header["model"] != OFFLINE and snapshot.count("triples")
+        units = "triple" if extracted else "sentence"
+    if units == "triple" and not snapshot.count("triples"):
+        raise InputError(
+            f"{index.path} holds no triples. Use units='sentence', or add documents with triples: a model extracts "
+            "them, or index.add(..., triples=...) takes them from you"
+        )
     search = _Search(
         index, snapshot, question, KIND_OF[units], bridges=bridges, last=query == "last", by_model=by_model
     )
@@ -264,9 +272,9 @@ class _Search:
         """Passages by their scores and what the chain adds to them."""
         scores = self._scores.copy() if self._bridges else self._by_units()
         if self._by_model:
-            told = [self._holding(self._answer)] if self._answer else []
-            for unit in [*self._chain, *(unit for unit in told if unit)]:
-                scores[list(unit.passages)] += _CHOSEN_BONUS
+            holding = self._holding(self._answer) if self._answer else None
+            lifted = [*self._chain, *([holding] if holding else [])]
+            scores[list({passage for unit in lifted for passage in unit.passages})] += _CHOSEN_BONUS
         ranked = best_passages(scores, max(k, LEAST_RANKED))
         hits = [self._passage_hit(passage, float(scores[passage])) for passage in ranked]
         ranking = tuple((hit.id, hit.score) for hit in hits)
