@@ -9,9 +9,9 @@ question, and by the names in the facts of the best passages. Following names mo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -59,6 +59,21 @@ class Weights:
     sharpness: float = 4.0
     most_passages: int = 500
     pool: int = 100
+
+
+SIGNALS = ("facts", "lexical", "asked", "followed")
+
+
+def weights_without(signals: Collection[str]) -> Weights:
+    """The weights with some signals left out, to see what each contributes.
+
+    Raises:
+        ValueError: If one is not in SIGNALS.
+    """
+    if unknown := sorted(set(signals) - set(SIGNALS)):
+        raise ValueError(f"there is no signal {unknown[0]!r}; there are {', '.join(SIGNALS)}")
+    left_out: dict[str, Any] = dict.fromkeys(signals, 0.0)
+    return replace(Weights(), **left_out)
 
 
 class Link(NamedTuple):
