@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from minirag.naming.names import TOKEN, is_bridge_name, normalise_name
-from minirag.naming.uncased import uncased_names
-from minirag.naming.words import UNCASED
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
@@ -286,6 +283,10 @@ def _follow(space: Space, own: Scores, names: Mapping[int, Mapping[int, float]],
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:
+    from minirag.naming.names import TOKEN
+    from minirag.naming.uncased import uncased_names
+    from minirag.naming.words import UNCASED
+
     question = question[:_READ]
     words = TOKEN.findall(question)
     start = 0
@@ -312,6 +313,8 @@ def _known_key(space: Space, name: str) -> int | None:
 
 def name_key(name: str) -> int | None:
     """The hash under which a name is looked up; None for names that link nothing."""
+    from minirag.naming.names import is_bridge_name, normalise_name
+
     return hash_key(normalise_name(name)) if is_bridge_name(name) else None
 
 

@@ -32,7 +32,6 @@ from minirag.following import (
 )
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.naming.words import UNSPACED_LETTER
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence, Extension, Hit, Kind, Step
 from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
@@ -305,6 +304,8 @@ class _Search:
 
 def _says(text: str, answer: str) -> bool:
     """Whether a text holds an answer, in whole words where its script has spaces between them."""
+    from minirag.naming.words import UNSPACED_LETTER
+
     before = "" if UNSPACED_LETTER.match(answer[0]) else r"(?<!\w)"
     after = "" if UNSPACED_LETTER.match(answer[-1]) else r"(?!\w)"
     return re.search(before + re.escape(answer.casefold()) + after, text.casefold()) is not None
