@@ -17,6 +17,8 @@ __all__ = [
     "HostedEncoder",
     "OnnxEncoder",
     "Role",
+    "aligner_of",
+    "close_encoder",
     "import_onnxruntime",
     "open_encoder",
     "read_config",
@@ -45,3 +47,17 @@ def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
     if encoder.strip() and (path.is_dir() or encoder.startswith((".", "~")) or path.is_absolute()):
         return OnnxEncoder(path)
     return HostedEncoder(encoder)
+
+
+def aligner_of(encoder: Encoder) -> Encoder:
+    """KiRAG's Aligner in an index with this encoder: what encodes triples, and the chains that they are compared with.
+
+    It is the encoder itself, but beside a hosted model the one that ships with minirag.
+    """
+    return OnnxEncoder() if isinstance(encoder, HostedEncoder) else encoder
+
+
+def close_encoder(encoder: Encoder) -> None:
+    """Let go of the connections that it may have. Not to be called on minirag's own loop."""
+    if isinstance(encoder, HostedEncoder):
+        encoder.close()
