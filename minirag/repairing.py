@@ -170,13 +170,13 @@ def _with_vectors(
 
 
 def _compute_lost(saved: Salvage, encoder: Encoder, progress: Progress) -> None:
-    aligner = aligner_of(encoder)
-    groups = zip(VECTOR_KINDS, texts_of(saved.documents, saved.bridges), strict=True)
-    with progress.stage("encoding", saved.lost_vectors) as done:
-        for kind, texts in groups:
-            rows = [row for row, vector in enumerate(saved.vectors[kind]) if vector is None]
-            if rows:
-                model = aligner if kind == "triples" else encoder
-                fresh = quantise(model.encode([texts[row] for row in rows], progress=done))
-                for row, vector in zip(rows, fresh, strict=True):
+    texts = dict(zip(VECTOR_KINDS, texts_of(saved.documents, saved.bridges), strict=True))
+    lost = [(kind, row) for kind in VECTOR_KINDS for row, v in enumerate(saved.vectors[kind]) if v is None]
+    of_triples = [place for place in lost if place[0] == "triples"]
+    others = [place for place in lost if place[0] != "triples"]
+    with progress.stage("encoding", len(lost)) as done:
+        for model, places in ((aligner_of(encoder), of_triples), (encoder, others)):
+            if places:  # a hosted encoder pays even for none
+                fresh = quantise(model.encode([texts[kind][row] for kind, row in places], progress=done))
+                for (kind, row), vector in zip(places, fresh, strict=True):
                     saved.vectors[kind][row] = vector
