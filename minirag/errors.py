@@ -23,11 +23,17 @@ the facts are attributes too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 
 class MiniragError(Exception):
-    """The root of the tree: catch this to catch all of minirag's own errors."""
+    """The root of the tree: catch this to catch all of minirag's own errors. They pickle, so pools pass them on."""
+
+    def __reduce__(self) -> tuple[Callable[..., MiniragError], tuple[Any, ...]]:
+        """By message and attributes: what an exception does by itself calls `__init__` with the message alone."""
+        return _restore, (type(self), self.args, self.__dict__)
 
 
 class InputError(MiniragError):
@@ -164,3 +170,9 @@ class LLMUnavailableError(LLMError):
 
 class LLMReplyError(LLMError):
     """A reply that cannot be used: refused, cut off, or no JSON of the right form even after one repair attempt."""
+
+
+def _restore(kind: type[MiniragError], args: tuple[Any, ...], attributes: dict[str, Any]) -> MiniragError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(attributes)
+    return error

@@ -9,15 +9,12 @@ question, and by the names in the facts of the best passages. Following names mo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from minirag.naming.names import TOKEN, is_bridge_name, normalise_name
-from minirag.naming.uncased import uncased_names
-from minirag.naming.words import UNCASED
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
@@ -59,6 +56,21 @@ class Weights:
     sharpness: float = 4.0
     most_passages: int = 500
     pool: int = 100
+
+
+SIGNALS = ("facts", "lexical", "asked", "followed")
+
+
+def weights_without(signals: Collection[str]) -> Weights:
+    """The weights with some signals left out, to see what each contributes.
+
+    Raises:
+        ValueError: If one is not in SIGNALS.
+    """
+    if unknown := sorted(set(signals) - set(SIGNALS)):
+        raise ValueError(f"there is no signal {unknown[0]!r}; there are {', '.join(SIGNALS)}")
+    left_out: dict[str, Any] = dict.fromkeys(signals, 0.0)
+    return replace(Weights(), **left_out)
 
 
 class Link(NamedTuple):
@@ -271,6 +283,10 @@ def _follow(space: Space, own: Scores, names: Mapping[int, Mapping[int, float]],
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:
+    from minirag.naming.names import TOKEN
+    from minirag.naming.uncased import uncased_names
+    from minirag.naming.words import UNCASED
+
     question = question[:_READ]
     words = TOKEN.findall(question)
     start = 0
@@ -297,6 +313,8 @@ def _known_key(space: Space, name: str) -> int | None:
 
 def name_key(name: str) -> int | None:
     """The hash under which a name is looked up; None for names that link nothing."""
+    from minirag.naming.names import is_bridge_name, normalise_name
+
     return hash_key(normalise_name(name)) if is_bridge_name(name) else None
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from minirag.embedding import Query, describe_encoders
-from minirag.encoder import aligner_of, close_encoder, open_encoder
+from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderMismatchError
 from minirag.models import Models
-from minirag.naming.names import normalise_name
 from minirag.records import KINDS, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
 from minirag.retrieving import (
     FLAT,
@@ -31,7 +29,6 @@ from minirag.retrieving import (
 )
 from minirag.storage.layout import aligner_in
 from minirag.storage.store import Mode, Store
-from minirag.storage.verifying import VerifyReport, verify
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -39,6 +36,10 @@ if TYPE_CHECKING:
     from minirag.encoder import Encoder
     from minirag.reasoner import Reasoner
     from minirag.storage.snapshot import Snapshot
+    from minirag.storage.verifying import VerifyReport
+
+
+Result = TypeVar("Result")
 
 
 class OpenIndex:
@@ -273,6 +274,16 @@ class OpenIndex:
         """Writers of this object take turns, others meet the lock on the file; a forked child starts its own turns."""
         return self._turns.setdefault(os.getpid(), asyncio.Lock())
 
+    async def run_search(self, search: Callable[..., Result], *arguments: object) -> Result:
+        """Run one search for a strategy.
+
+        With a local encoder it takes a few milliseconds, and handing it to another thread and back would add a fifth;
+        with a hosted one it waits for the network, and must not do so on the loop.
+        """
+        if isinstance(self.encoder, OnnxEncoder):
+            return search(*arguments)
+        return await asyncio.to_thread(search, *arguments)
+
     # --- thinking and checking -------------------------------------------------------------------------------------
 
     def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
@@ -299,4 +310,13 @@ class OpenIndex:
             IndexVersionError: When a newer minirag wrote it.
             IndexFileError: When it cannot be read, or is no regular file.
         """
+        from minirag.storage.verifying import verify
+
         return verify(Path(path), normalise_name)
+
+
+def normalise_name(name: str) -> str:
+    """How entity names become keys; the rules are loaded when the first name is looked up."""
+    from minirag.naming import names
+
+    return names.normalise_name(name)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.embedding import describe_aligner, segment_data, texts_of
-from minirag.encoder import OnnxEncoder, aligner_of, close_encoder, open_encoder
+from minirag.embedding import segment_data, texts_of
+from minirag.encoder import OnnxEncoder, aligner_of, close_encoder, describe_aligner, open_encoder
 from minirag.errors import EncoderMismatchError, IndexFileError
 from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress

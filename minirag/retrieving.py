@@ -165,7 +165,7 @@ def to_hit(snapshot: Snapshot, found: Row) -> Hit:
 
 def _title(snapshot: Snapshot, document_id: str) -> str:
     found = snapshot.find_document(document_id)
-    return "" if found is None else str(found[0].documents[found[1]][1])
+    return "" if found is None else found[0].head(found[1])[1]
 
 
 def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | None:

@@ -160,3 +160,19 @@ def test_many_batches_give_what_one_gives(path: Path) -> None:
             other.add(reversed(documents[:30]), progress=False)
             index.delete([document.id for document in documents[30:]], progress=False)
             assert all_units(index) == all_units(other)
+
+
+def test_a_reply_with_lone_surrogates_is_stored(path: Path) -> None:
+    def serve(request: Request) -> Served:
+        served = honest(request)
+        return (
+            Served(text=(served.text or "").replace("silent", r"si\ud800lent"))
+            if "aylwin" in str(served.text).lower()
+            else served
+        )
+
+    with Loopback(serve) as server, open_index(path, server) as index:
+        assert index.add([AYLWIN, HENRY], progress=False).failed == ()
+        assert [hit.text for hit in index.search("film", kinds=["fact"]) if "\ufffd" in hit.text] == [
+            "Aylwin (film): Aylwin is a si\ufffdlent film."
+        ]

@@ -11,8 +11,8 @@ import pytest
 
 from minirag import Document, Index, ask
 from minirag.answering import retrieve
-from minirag.embedding import Query, texts_of
-from minirag.encoder import HostedEncoder, OnnxEncoder, aligner_of
+from minirag.embedding import texts_of
+from minirag.encoder import HostedEncoder, OnnxEncoder, Query, aligner_of
 from minirag.errors import EncoderMismatchError
 from minirag.llm.retrying import Retries
 from minirag.naming.names import normalise_name

@@ -364,5 +364,15 @@ def test_where_nothing_was_extracted_passages_are_ranked_without_any_call(tmp_pa
 def test_triples_that_are_not_there_are_said_to_be_missing(tmp_path: Path) -> None:
     with Index(tmp_path / "plain.usearch", model="offline") as index:
         index.add("no names and no verbs here", progress=False)
-        with pytest.raises(InputError, match="holds no triples. Use units='sentence'"):
+        with pytest.raises(InputError, match=r"holds no triples\. Use units='sentence'"):
             retrieve("what is here?", index, strategy="kirag", units="triple")
+
+
+def test_signals_can_be_left_out(tmp_path: Path) -> None:
+    with Index(tmp_path / "plain.usearch", model="offline") as index:
+        index.add([Document("lake", "Lake Lugano lies in Switzerland.", "Lake Lugano")], progress=False)
+        whole = retrieve("Where is Lake Lugano?", index, strategy="kirag").ranking[0][1]
+        less = retrieve("Where is Lake Lugano?", index, strategy="kirag", without=["asked", "lexical"]).ranking[0][1]
+        assert whole - less == pytest.approx(0.25 + 0.2, abs=1e-3)
+        with pytest.raises(ValueError, match="there is no signal 'magic'; there are facts, lexical, asked, followed"):
+            retrieve("Where is Lake Lugano?", index, strategy="kirag", without=["magic"])

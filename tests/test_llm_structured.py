@@ -86,3 +86,9 @@ def test_schema_is_strict_at_every_level() -> None:
     assert schema["$defs"]["Item"]["required"] == ["text", "numbers"]
     assert schema["$defs"]["Item"]["additionalProperties"] is False
     assert "default" not in schema["$defs"]["Item"]["properties"]["numbers"]
+
+
+@pytest.mark.parametrize("end", ["", ",}"], ids=["JSON", "nearly JSON"])
+def test_lone_surrogates_become_replacement_characters_and_pairs_one_character(end: str) -> None:
+    text = r'{"items": [{"text": "a \ud800 b \ud83c\udf89 c \udc00"' + (end or "}") + "]}"
+    assert read_reply(text, Items).items[0].text == "a \ufffd b \U0001f389 c \ufffd"

@@ -12,6 +12,7 @@ import click
 
 from minirag.cli.printing import echo_note
 from minirag.errors import IndexMissingError
+from minirag.following import SIGNALS
 from minirag.models import OFFLINE, VARIABLE
 from minirag.retrieving import SearchMode
 from minirag.strategies import STRATEGIES, ircot, kirag
@@ -66,6 +67,13 @@ _STRATEGY_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--pool", type=_COUNT, help="kirag: passages looked into per step [10]."),
     click.option("--candidates", type=_COUNT, help="kirag: units proposed per step [20]."),
+    click.option(
+        "--without",
+        multiple=True,
+        type=click.Choice(SIGNALS),
+        callback=lambda _, __, given: given or None,
+        help="kirag: leave a signal out of the score, to see what it contributes.",
+    ),
     _switch_off("--no-constructor", "constructor", "kirag: take the best candidate, ask no model."),
     _switch_off("--no-bridges", "bridges", "kirag: do not follow shared names, as in the paper."),
 )

@@ -8,6 +8,7 @@ from typing import Any
 from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Message
 from minirag.llm.faults import Fault, fault_in_answer, one_line
+from minirag.llm.structured import storable_text
 
 
 def find_fault(completion: Any) -> Fault | None:  # noqa: ANN401
@@ -42,7 +43,7 @@ def text_of(completion: Any, model: str) -> str:  # noqa: ANN401
     content = choice.message.content or ""
     if isinstance(content, list):  # parts, of which thoughts are no text
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return str(content).strip()
+    return storable_text(str(content)).strip()
 
 
 def corrected(messages: Sequence[Message], text: str, problem: str) -> list[Message]:

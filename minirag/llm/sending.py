@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from minirag.errors import LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
 from minirag.llm.faults import Fault, FaultError, read_fault
+from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate
 from minirag.llm.prices import Price
 from minirag.llm.retrying import Retries, retry
@@ -52,6 +54,7 @@ class Sender:
         """`model` is the name for messages; `secret` the key that they must not hold."""
         self._model, self._timeout, self._retries, self._secret = model, timeout, retries, secret
         self._gate = Gate(max_parallel)
+        self._outages: WeakKeyDictionary[Ledger, Outage] = WeakKeyDictionary()  # a ledger is a run
 
     async def send(
         self,
@@ -67,25 +70,31 @@ class Sender:
 
         Raises:
             LLMSetupError: If no call can succeed.
-            LLMUnavailableError: After the last attempt.
+            LLMUnavailableError: After the last attempt, or at once when the run's other calls found the provider gone.
             BadRequestError: If the provider did not accept the request as it is.
             LLMReplyError: If it refused the content or found it too long.
         """
+        outage = self._outages.setdefault(purpose.ledger, Outage(pause=self._retries.longest_wait))
 
-        async def attempt() -> Any:  # noqa: ANN401
-            await self._gate.enter(purpose.number)
-            try:
-                response = await self._count(call, purpose, price)
-            finally:
-                self._gate.leave()
+        async def request() -> Any:  # noqa: ANN401
+            response = await self._count(call, purpose, price)
             fault = check(response)
             if fault is not None:
                 raise FaultError(fault)
             return response
 
+        async def attempt() -> Any:  # noqa: ANN401
+            await self._gate.enter(purpose.number)
+            try:
+                return await outage.attempt(request)
+            finally:
+                self._gate.leave()
+
         try:
             return await retry(attempt, self._retries)
         except FaultError as error:
+            if error.fault.kind == "transient":
+                outage.give_up(error.fault)
             raise self._translate(error) from error
 
     async def _count(self, call: Callable[[], Awaitable[Any]], purpose: Purpose, price: Price | None) -> Any:  # noqa: ANN401
@@ -121,6 +130,8 @@ class Sender:
             asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
             tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
             return LLMUnavailableError(model, f"{tried}: {fault.reason}")
+        if fault.kind == "outage":
+            return LLMUnavailableError(model, f"not tried, as the calls before it all gave up: {fault.reason}")
         if fault.kind == "too_long":
             return LLMReplyError(model, f"the prompt is too long: {fault.reason}")
         if fault.kind == "refused":

@@ -63,7 +63,23 @@ def _objects(text: str) -> list[dict[str, Any]]:
         found: Any = json_repair.loads(text)
     except (RecursionError, ValueError) as error:
         raise UnreadableReplyError("It cannot be read as JSON.") from error
-    return [value for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
+    return [_storable(value) for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
+
+
+def storable_text(text: str) -> str:
+    """The text with halves of characters joined or, alone, replaced by U+FFFD: models write lone surrogates as escapes.
+
+    No UTF-8 holds them, so they could neither be stored nor sent back to be repaired.
+    """
+    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _storable(value: Any) -> Any:  # noqa: ANN401
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    return {storable_text(key): _storable(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _is_cut(text: str) -> bool:

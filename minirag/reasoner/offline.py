@@ -5,10 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from minirag.reasoner.facts import read_sentences, to_fact
-from minirag.reasoner.linking import link_documents
-from minirag.reasoner.quoting import next_thought, quote_answer
-from minirag.reasoner.relations import find_triples
 from minirag.records import (
     BridgingFact,
     ContextItem,
@@ -28,7 +24,8 @@ VERSION = "offline-2"
 class OfflineReasoner:
     """Facts are sentences that stand alone, entities and triples come from rules, the reader quotes.
 
-    Deterministic: the same input gives the same output, on every machine.
+    Deterministic: the same input gives the same output, on every machine. Rules are loaded when first needed, so that
+    retrieval alone does not wait for them.
 
     Attributes:
         model: Always "offline".
@@ -46,6 +43,9 @@ class OfflineReasoner:
 
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
         """One fact per sentence that says something, with its names; at most six triples per sentence."""
+        from minirag.reasoner.facts import read_sentences, to_fact
+        from minirag.reasoner.relations import find_triples
+
         started = time.perf_counter()
         sentences = read_sentences(passage.text, title)
         triples = dict.fromkeys(triple for sentence in sentences for triple in find_triples(sentence, title))
@@ -55,6 +55,8 @@ class OfflineReasoner:
 
     async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
         """For each entity, sentences of two documents side by side."""
+        from minirag.reasoner.linking import link_documents
+
         started = time.perf_counter()
         bridges = [link_documents(entity) for entity in entities]
         self._count("bridge", started)
@@ -66,6 +68,8 @@ class OfflineReasoner:
 
     async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
         """The sentence of the evidence that says most about the question and was not thought yet."""
+        from minirag.reasoner.quoting import next_thought
+
         started = time.perf_counter()
         thought = next_thought(question, evidence, thoughts)
         self._count("think", started)
@@ -73,6 +77,8 @@ class OfflineReasoner:
 
     async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
         """The words of the context that answer, or that it holds no answer."""
+        from minirag.reasoner.quoting import quote_answer
+
         started = time.perf_counter()
         reading = quote_answer(question, evidence, chain=chain)
         self._count("read", started)

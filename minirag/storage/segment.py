@@ -299,9 +299,13 @@ class Segment:
         """The row of a document that is alive."""
         alive = self._alive_documents
         for row in self.documents_by_id.find(hash_key(document_id)).tolist():
-            if (alive is None or alive[row]) and self.documents[row][0] == document_id:
+            if (alive is None or alive[row]) and self._head(row)[0] == document_id:
                 return int(row)
         return None
+
+    def head(self, document: int) -> tuple[str, str]:
+        """The id and the title of a document."""
+        return self._head(document)
 
     def head_of(self, passage: int) -> tuple[str, str]:
         """The id and the title of a passage's document."""

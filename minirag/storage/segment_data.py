@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.naming.names import is_bridge_name, normalise_name, title_entity
 from minirag.records import Bridge
 from minirag.storage.lexical import Postings
 from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage, text_hash
@@ -76,6 +75,8 @@ class SegmentData:
         extractions = [p.extraction for p in passages]
         yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
         yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
+        from minirag.naming.names import normalise_name, title_entity
+
         yield "title keys", hash_keys(normalise_name(title_entity(d.title)) for d in documents).tobytes()
         rows = np.arange(len(documents), dtype="<u4")
         yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
@@ -112,6 +113,8 @@ class SegmentData:
 
 def link_keys(names: Sequence[str]) -> list[int]:
     """The hashes of the names that are telling enough to lead from one passage to another, each once."""
+    from minirag.naming.names import is_bridge_name, normalise_name
+
     return list(dict.fromkeys(hash_key(normalise_name(name)) for name in names if is_bridge_name(name)))
 
 

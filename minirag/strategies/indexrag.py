@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from minirag.index import Index
 from minirag.ranking import select_balanced
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
 from minirag.retrieving import FLAT, LEAST_RANKED, rank_passages, to_hit
 
-_DEPTH = 8  # units looked at for every one that the reader sees
+_DEPTH = 4  # units looked at for every one that the reader sees
 
 
 async def retrieve(
@@ -35,7 +33,7 @@ async def retrieve(
     """
     if k_b < 0:
         raise ValueError(f"k_b must not be negative, but is {k_b}")
-    return await asyncio.to_thread(_retrieve, question, index, k, k_b)
+    return await index.run_search(_retrieve, question, index, k, k_b)
 
 
 def _retrieve(question: str, index: Index, k: int, k_b: int) -> Evidence:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -29,10 +29,10 @@ from minirag.following import (
     passage_cosines,
     read_question,
     score,
+    weights_without,
 )
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.naming.words import UNSPACED_LETTER
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence, Extension, Hit, Kind, Step
 from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
@@ -70,6 +70,7 @@ async def retrieve(
     query: Query = "chain",
     pool: int = 10,
     candidates: int = 20,
+    without: Collection[str] = (),
 ) -> Evidence:
     """Build a reasoning chain, and rank passages by it.
 
@@ -85,6 +86,7 @@ async def retrieve(
         query: What the question is joined with: the whole chain (the paper), or its last unit (the released code).
         pool: The paper's K0, passages per step.
         candidates: The paper's N, units per step.
+        without: Signals to leave out of the score of passages, for ablations; see `minirag.following.SIGNALS`.
 
     Returns:
         Passages, with the chain and the steps that led to them.
@@ -93,6 +95,7 @@ async def retrieve(
         ValueError: On a number below 1, or unknown units or query.
         InputError: When the index holds no triples, and units are triples.
     """
+    weights = weights_without(without)
     _check(steps=steps, pool=pool, candidates=candidates, units=units, query=query)
     snapshot = index.snapshot
     if not snapshot.count("passages"):
@@ -106,9 +109,8 @@ async def retrieve(
             f"{index.path} holds no triples. Use units='sentence', or add documents with triples: a model extracts "
             "them, or index.add(..., triples=...) takes them from you"
         )
-    search = _Search(
-        index, snapshot, question, KIND_OF[units], bridges=bridges, last=query == "last", by_model=by_model
-    )
+    method = _Method(KIND_OF[units], weights if bridges else None, query == "last", by_model)
+    search = _Search(index, snapshot, question, method)
     for _ in range(steps or (_STEPS_BY_MODEL if by_model else _STEPS_BY_RULE)):
         found = await asyncio.to_thread(search.look, pool, candidates)
         if not found:
@@ -145,22 +147,28 @@ class _Unit(NamedTuple):
         return self.row[1:]
 
 
+class _Method(NamedTuple):
+    """Which variant of the method.
+
+    Attributes:
+        kind: What chains are made of.
+        weights: Of links by name and the rest; None for the paper's method.
+        last: Whether only the chain's last unit is searched with.
+        by_model: Whether a model extends the chain.
+    """
+
+    kind: Kind
+    weights: Weights | None
+    last: bool
+    by_model: bool
+
+
 class _Search:
     """One question's search: what was scored so far, and the chain."""
 
-    def __init__(
-        self,
-        index: Index,
-        snapshot: Snapshot,
-        question: str,
-        kind: Kind,
-        *,
-        bridges: bool,
-        last: bool,
-        by_model: bool,
-    ) -> None:
-        self._index, self._snapshot, self._question, self._kind = index, snapshot, question, kind
-        self._bridges, self._last, self._by_model = bridges, last, by_model
+    def __init__(self, index: Index, snapshot: Snapshot, question: str, method: _Method) -> None:
+        self._index, self._snapshot, self._question = index, snapshot, question
+        self._kind, self._weights, self._last, self._by_model = method
         self._space = Space(snapshot)
         self._scores: Scores = np.full(len(self._space), -np.inf, np.float32)
         self._units: dict[tuple[int, Kind, int], _Unit] = {}
@@ -192,15 +200,15 @@ class _Search:
         shown = self.chain_texts[-1:] if self._last else self.chain_texts
         query = self._index.encode_query(" ".join([self._question, *shown]))
         vector, of_units = query.vector, query.vector_for(self._kind)
-        if self._bridges:
+        if self._weights:
             links = [self._link(unit) for unit in self._chain]
-            scores = score(self._space, self._asked, vector, Weights(), chain=links)
+            scores = score(self._space, self._asked, vector, self._weights, chain=links)
         else:
             scores = passage_cosines(self._space, vector)
         self._scores = np.maximum(self._scores, scores)
         pooled = best_passages(self._scores, pool)
         found = [unit for passage in pooled for unit in self._units_of(passage, of_units)]
-        if self._bridges and self._by_model:
+        if self._weights and self._by_model:
             found += self._bridges_between(set(pooled), vector)
         found.sort(key=_by_score)
         best = {unit.passages: unit for unit in reversed(found)}
@@ -271,7 +279,7 @@ class _Search:
 
     def evidence(self, k: int) -> Evidence:
         """Passages by their scores and what the chain adds to them."""
-        scores = self._scores.copy() if self._bridges else self._by_units()
+        scores = self._scores.copy() if self._weights else self._by_units()
         if self._by_model:
             holding = self._holding(self._answer) if self._answer else None
             lifted = [*self._chain, *([holding] if holding else [])]
@@ -297,6 +305,8 @@ class _Search:
 
 def _says(text: str, answer: str) -> bool:
     """Whether a text holds an answer, in whole words where its script has spaces between them."""
+    from minirag.naming.words import UNSPACED_LETTER
+
     before = "" if UNSPACED_LETTER.match(answer[0]) else r"(?<!\w)"
     after = "" if UNSPACED_LETTER.match(answer[-1]) else r"(?!\w)"
     return re.search(before + re.escape(answer.casefold()) + after, text.casefold()) is not None

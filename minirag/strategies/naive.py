@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from minirag.index import Index
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
@@ -27,7 +25,7 @@ async def retrieve(
         k: How many passages the reader sees, at least 1.
         mode: "dense", "lexical" or "hybrid"; see `Index.search`.
     """
-    return await asyncio.to_thread(_retrieve, question, index, k, mode)
+    return await index.run_search(_retrieve, question, index, k, mode)
 
 
 def _retrieve(question: str, index: Index, k: int, mode: SearchMode) -> Evidence:

@@ -1,0 +1,93 @@
+"""A provider that goes away in the middle of a run, and comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from minirag.errors import LLMUnavailableError
+from minirag.llm import LLM, Retries
+from minirag.records import Ledger
+from tests.loopback import Loopback, Request, Served, status
+
+GONE = "openai/any: not tried, as the calls before it all gave up: maintenance"
+
+
+async def ask(llm: LLM, ledger: Ledger, word: str) -> str:
+    try:
+        return await llm.complete([{"role": "user", "content": word}], task="read", ledger=ledger)
+    except LLMUnavailableError as error:
+        return str(error)
+
+
+def test_a_run_does_not_wait_for_a_dead_provider_with_every_call() -> None:
+    retries = Retries(attempts=3, first_wait=0.05, longest_wait=5)
+
+    async def ask_all() -> list[str]:
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries, max_parallel=4)
+        ledger = Ledger()
+        try:
+            first = await asyncio.gather(*(ask(llm, ledger, str(number)) for number in range(200)))
+            return [*first, *await asyncio.gather(*(ask(llm, ledger, str(number)) for number in range(200)))]
+        finally:
+            await llm.close()
+
+    with Loopback(lambda _: status(503, "maintenance")) as server:
+        answers = asyncio.run(ask_all())
+    tried = [answer for answer in answers if "gave up after 3 attempts" in answer]
+    assert len(answers) == 400
+    assert 4 <= len(tried) < 30
+    assert set(answers) - set(tried) == {GONE}
+    assert len(server.requests) < 400  # 1,200 if each had all of its attempts
+
+
+def test_a_hanging_provider_costs_few_timeouts() -> None:
+    async def ask_all() -> list[str]:
+        retries = Retries(attempts=2, first_wait=0.01, longest_wait=5)
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries, max_parallel=4, timeout=0.3)
+        ledger = Ledger()
+        try:
+            return await asyncio.gather(*(ask(llm, ledger, str(number)) for number in range(100)))
+        finally:
+            await llm.close()
+
+    started = time.perf_counter()
+    with Loopback(lambda _: Served(text="late", delay=0.8)) as server:
+        answers = asyncio.run(ask_all())
+    assert answers[-1] == GONE.replace("maintenance", "no answer in time")
+    assert time.perf_counter() - started < 4  # 15 if each had all of its attempts
+
+
+def test_the_run_goes_on_when_the_provider_is_back() -> None:
+    def down_for_a_while(_: Request) -> Served:
+        return status(503, "maintenance") if len(server.requests) <= 8 else Served(text="Oslo")
+
+    async def ask_all() -> list[str]:
+        retries = Retries(attempts=2, first_wait=0.01, longest_wait=0.2)
+        llm = LLM("openai/any", api_base=server.api_base, retries=retries, max_parallel=1)
+        ledger = Ledger()
+        try:
+            answers = [await ask(llm, ledger, str(number)) for number in range(5)]
+            await asyncio.sleep(0.25)
+            return [*answers, *await asyncio.gather(*(ask(llm, ledger, str(number)) for number in range(20)))]
+        finally:
+            await llm.close()
+
+    with Loopback(down_for_a_while) as server:
+        answers = asyncio.run(ask_all())
+    assert answers[4:] == [GONE, *["Oslo"] * 20]
+
+
+def test_another_run_tries_for_itself() -> None:
+    async def ask_all() -> list[str]:
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=1), max_parallel=1)
+        ledger = Ledger()
+        try:
+            answers = [await ask(llm, ledger, str(number)) for number in range(5)]
+            return [*answers, await ask(llm, Ledger(), "again")]
+        finally:
+            await llm.close()
+
+    with Loopback([*[status(503, "maintenance")] * 4, "Oslo"]) as server:
+        answers = asyncio.run(ask_all())
+    assert answers[4:] == [GONE, "Oslo"]
