@@ -75,6 +75,7 @@ class Builder:
         store: Store,
         *,
         encoder: Encoder,
+        aligner: Encoder,
         reasoner: Reasoner,
         ledger: Ledger,
         settings: Settings,
@@ -83,6 +84,7 @@ class Builder:
         """Nothing happens yet."""
         self._store = store
         self._encoder = encoder
+        self._aligner = aligner
         self._reasoner = reasoner
         self._ledger = ledger
         self._settings = settings
@@ -260,7 +262,9 @@ class Builder:
     async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
         total = sum(map(len, texts_of(documents, bridges)))
         with self._progress.stage("encoding", total) as done:
-            return await asyncio.to_thread(embed, documents, bridges, encoder=self._encoder, progress=done)
+            return await asyncio.to_thread(
+                embed, documents, bridges, encoder=self._encoder, aligner=self._aligner, progress=done
+            )
 
     # --- bridge entities -------------------------------------------------------------------------------------------
 

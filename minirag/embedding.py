@@ -1,4 +1,4 @@
-"""Vectors for all that an index holds: which text of each record the encoder sees."""
+"""Vectors for all that an index holds: which text the encoder sees, and which the aligner."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def texts_of(documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> list[list[str]]:
-    """What the encoder sees of passages, facts, triples and bridging facts: four lists, in the order of the records."""
+    """What is encoded of passages, facts, triples and bridging facts: four lists, in the order of the records."""
     passages = [(passage, document.title) for document in documents for passage in document.passages]
     extractions = [passage.extraction for passage, _ in passages if passage.extraction is not None]
     return [
@@ -37,16 +37,19 @@ def embed(
     bridges: Sequence[Bridge],
     *,
     encoder: Encoder,
+    aligner: Encoder,
     progress: Callable[[int], None] | None = None,
 ) -> SegmentData:
-    """Encode all of them together.
+    """Encode all of them: triples by the aligner, the others together by the encoder.
 
     Raises:
-        EncoderError: If the encoder cannot be loaded or run.
+        EncoderError: If one of the two cannot be loaded or run.
     """
-    groups = texts_of(documents, bridges)
-    vectors = quantise(encoder.encode([text for group in groups for text in group], progress=progress))
-    return segment_data(documents, bridges, np.split(vectors, np.cumsum([len(group) for group in groups])[:-1]))
+    passages, facts, triples, bridging = texts_of(documents, bridges)
+    of_triples = quantise(aligner.encode(triples, progress=progress))
+    others = quantise(encoder.encode([*passages, *facts, *bridging], progress=progress))
+    of_passages, of_facts, of_bridges = np.split(others, np.cumsum([len(passages), len(facts)]))
+    return segment_data(documents, bridges, [of_passages, of_facts, of_triples, of_bridges])
 
 
 def segment_data(

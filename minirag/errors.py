@@ -130,14 +130,17 @@ class EncoderMismatchError(IndexFileError):
         given: The one it was opened with.
     """
 
-    def __init__(self, path: Path | str, *, built_with: str, given: str) -> None:
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        built_with: str,
+        given: str,
+        remedy: str = "Open it with the first, or change it with Index(path).reembed(encoder)",
+    ) -> None:
         """Say what to do about it."""
         self.built_with, self.given = built_with, given
-        super().__init__(
-            path,
-            f"was built with encoder {built_with}, but {given} was given. Open it with the first, or change it with "
-            "Index(path).reembed(encoder)",
-        )
+        super().__init__(path, f"was built with encoder {built_with}, but {given} was given. {remedy}")
 
 
 class EncoderError(MiniragError):

@@ -14,7 +14,7 @@ from minirag import loop
 from minirag.errors import IndexReadOnlyError
 from minirag.models import OFFLINE
 from minirag.progress import Listener, Progress
-from minirag.reading import OpenIndex, describe_encoder, normalise_name
+from minirag.reading import OpenIndex, normalise_name
 from minirag.records import (
     AddReport,
     DeleteReport,
@@ -134,19 +134,24 @@ class Index(OpenIndex):
 
     async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress) -> None:
         from minirag.embedding import embed, texts_of
-        from minirag.encoder import open_encoder
+        from minirag.encoder import aligner_of, close_encoder, describe_encoders, open_encoder
 
         opened = open_encoder(encoder)
+        aligner = aligner_of(opened)
         async with self._turn:
             with self._store.writing():
                 held = self._store.read_all()
                 with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
-                    data = await asyncio.to_thread(embed, held.documents, held.bridges, encoder=opened, progress=done)
-                header = {**self._store.snapshot.header, "encoder": describe_encoder(opened, encoder)}
+                    data = await asyncio.to_thread(
+                        embed, held.documents, held.bridges, encoder=opened, aligner=aligner, progress=done
+                    )
+                header = {**self._store.snapshot.header, **describe_encoders(opened, encoder)}
                 self._store.replace_all(data, header)
             before, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
-            self.encoder = opened
+            replaced, self.encoder, self.aligner = self.encoder, opened, aligner
             before.close()
+            if replaced is not opened:
+                await asyncio.to_thread(close_encoder, replaced)
 
     def estimate(
         self, documents: Source | Iterable[Source], *, model: str | None = None, progress: bool | Listener = True
@@ -224,6 +229,7 @@ class Index(OpenIndex):
         return Builder(
             self._store,
             encoder=self.encoder,
+            aligner=self.aligner,
             reasoner=reasoner,
             ledger=ledger,
             settings=self.settings,

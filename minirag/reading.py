@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from minirag.encoder import HostedEncoder, OnnxEncoder, open_encoder
+from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderMismatchError
 from minirag.models import Models
 from minirag.records import KINDS, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
@@ -20,12 +20,14 @@ from minirag.retrieving import (
     PASSAGES,
     Row,
     SearchMode,
+    best_rows,
     find_passage,
     fuse,
     most_worded,
     nearest,
     to_hit,
 )
+from minirag.storage.layout import aligner_in
 from minirag.storage.store import Mode, Store
 
 if TYPE_CHECKING:
@@ -41,7 +43,14 @@ Result = TypeVar("Result")
 
 
 class OpenIndex:
-    """What an `Index` can do without writing."""
+    """What an `Index` can do without writing.
+
+    Attributes:
+        path: The file.
+        encoder: Encodes passages, facts and bridging facts, and what is compared with them.
+        aligner: Encodes triples, and what is compared with them: the encoder itself, or beside a hosted one the one
+            that minirag ships.
+    """
 
     def __init__(
         self,
@@ -59,7 +68,7 @@ class OpenIndex:
             path: The file, by convention `*.usearch`.
             model: A LiteLLM name, or "offline"; else `MINIRAG_MODEL`, else "offline".
             encoder: None for the one that minirag ships, a folder with an ONNX model, or the LiteLLM name of a hosted
-                embedding model. The file remembers it.
+                embedding model; beside that, triples are encoded by the one that minirag ships. The file remembers it.
             mode: "a" creates the file where there is none; "r" never writes anything, not even a lock.
             settings: How to build it; only when it is created.
             llm_options: For `minirag.llm.LLM`: `api_base`, `api_key`, `timeout`, `max_parallel`, and whatever the
@@ -69,8 +78,8 @@ class OpenIndex:
             IndexMissingError: When there is none and mode is "r", or its folder does not exist.
             IndexCorruptError: When the file is damaged or no index.
             IndexVersionError: When a newer minirag wrote it.
-            EncoderMismatchError: When the file was built with another encoder, or `settings` differ from its own.
-            ValueError: On a wrong mode.
+            EncoderMismatchError: When the file was built with another encoder or aligner.
+            ValueError: On a wrong mode, or when `settings` differ from the file's own.
         """
         if mode not in ("a", "r"):
             raise ValueError(f"mode must be 'a' or 'r', not {mode!r}")
@@ -78,10 +87,10 @@ class OpenIndex:
         self._models = Models(model, llm_options)
         self._turns: dict[int, asyncio.Lock] = {}
         self._store = self._open_store(mode, encoder, settings)
-        known = self._store.snapshot.header["encoder"]
-        self.encoder: Encoder = open_encoder(known["source"] if encoder is None else encoder)
-        if self.encoder.fingerprint != known["fingerprint"]:
-            raise EncoderMismatchError(self.path, built_with=known["name"], given=self.encoder.name)
+        header = self._store.snapshot.header
+        self.encoder: Encoder = open_encoder(header["encoder"]["source"] if encoder is None else encoder)
+        self.aligner: Encoder = aligner_of(self.encoder)
+        self._check_encoders(header)
         if settings is not None and settings != self.settings:
             raise ValueError(f"{self.path} was built with {self.settings}; settings are fixed when an index is created")
 
@@ -90,7 +99,7 @@ class OpenIndex:
             return Store(self.path, mode=mode, normalise=normalise_name)
         opened = open_encoder(encoder)
         header = {
-            "encoder": describe_encoder(opened, encoder),
+            **describe_encoders(opened, encoder),
             "settings": asdict(settings or Settings()),
             "model": "",
             "usage": asdict(Usage()),
@@ -98,6 +107,16 @@ class OpenIndex:
             "failed_names": [],
         }
         return Store.create(self.path, header=header, normalise=normalise_name)
+
+    def _check_encoders(self, header: Mapping[str, Any]) -> None:
+        known, known_aligner = header["encoder"], aligner_in(header)
+        if self.encoder.fingerprint != known["fingerprint"]:
+            raise EncoderMismatchError(self.path, built_with=known["name"], given=self.encoder.name)
+        if self.aligner.fingerprint != known_aligner["fingerprint"]:
+            remedy = "Its triples are to be encoded by the one that minirag ships: minirag repair OLD NEW does that"
+            raise EncoderMismatchError(
+                self.path, built_with=known_aligner["name"], given=self.aligner.name, remedy=remedy
+            )
 
     def __repr__(self) -> str:
         """Path and model."""
@@ -117,8 +136,7 @@ class OpenIndex:
         """Let go of the file and of connections; using the index afterwards is an `IndexClosedError`."""
         self._store.close()
         self._models.close()
-        if isinstance(self.encoder, HostedEncoder):
-            self.encoder.close()
+        close_encoder(self.encoder)
 
     # --- what is in it ---------------------------------------------------------------------------------------------
 
@@ -210,7 +228,8 @@ class OpenIndex:
                 rankings (reciprocal rank fusion; Cormack et al. 2009).
 
         Returns:
-            Hits, best first.
+            Hits, best first. Where triples are encoded by another model than the rest, their scores are on another
+            scale, and how they rank among other kinds means little.
 
         Raises:
             ValueError: If k < 1, a kind or mode is unknown, or the mode does not find a kind.
@@ -235,12 +254,20 @@ class OpenIndex:
             return []
         if mode == "lexical":
             return most_worded(snapshot, query, k=k)
-        vector = self.encoder.encode([query], role="query")[0]
+        asked = self.encode_query(query)
         if mode == "dense":
-            return nearest(snapshot, vector, k=k, kinds=kinds)
+            triples, others = ([kind for kind in kinds if (kind == "triple") is wanted] for wanted in (True, False))
+            found: list[Row] = []
+            for group in filter(None, (others, triples)):
+                found += nearest(snapshot, asked.vector_for(group[0]), k=k, kinds=group)
+            return best_rows(found, k)
         deep = max(k, FUSION_DEPTH)
-        rankings = [nearest(snapshot, vector, k=deep, kinds=kinds), most_worded(snapshot, query, k=deep)]
+        rankings = [nearest(snapshot, asked.vector, k=deep, kinds=kinds), most_worded(snapshot, query, k=deep)]
         return fuse(rankings)[:k]
+
+    def encode_query(self, text: str) -> Query:
+        """A text to be compared with what is in the index; it is encoded when that is first needed."""
+        return Query(text, encoder=self.encoder, aligner=self.aligner)
 
     @property
     def _turn(self) -> asyncio.Lock:
@@ -293,13 +320,3 @@ def normalise_name(name: str) -> str:
     from minirag.naming import names
 
     return names.normalise_name(name)
-
-
-def describe_encoder(opened: Encoder, given: str | Path | Encoder | None) -> dict[str, Any]:
-    """What the file remembers of its encoder."""
-    return {
-        "name": opened.name,
-        "fingerprint": opened.fingerprint,
-        "dimensions": opened.dimensions,
-        "source": str(given) if isinstance(given, str | Path) else None,
-    }

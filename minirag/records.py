@@ -351,7 +351,7 @@ class IndexInfo:
         pending: Names that are still to be bridged, and failed ones.
         failed: Passages and names that failed; the next `add` tries them again.
         encoder: Its name.
-        dimensions: Of its vectors.
+        dimensions: Of its vectors; those of triples may have others, beside a hosted encoder.
         model: The one that the last `add` thought with.
         settings: How it is built.
         usage: What building it took, over its life.

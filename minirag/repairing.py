@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.embedding import segment_data, texts_of
-from minirag.encoder import open_encoder
+from minirag.encoder import OnnxEncoder, aligner_of, close_encoder, describe_aligner, open_encoder
 from minirag.errors import EncoderMismatchError, IndexFileError
 from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress
+from minirag.storage.layout import Dimensions, aligner_in
 from minirag.storage.lock import writer_lock
 from minirag.storage.salvaging import LOST, VECTOR_KINDS, Salvage, names, salvage
 from minirag.storage.segment_data import SegmentData
@@ -84,7 +85,7 @@ def repair(
     """Save every record of an index whose checksum holds into a new file; the old one stays as it is.
 
     Lost vectors are computed afresh. Facts and bridging facts that were lost are marked, and the next `add` derives
-    them afresh.
+    them afresh. Where triples were encoded by an aligner that minirag no longer ships, their vectors count as lost.
 
     Args:
         old: The damaged index.
@@ -102,13 +103,22 @@ def repair(
     source, target = Path(old).absolute(), Path(new).absolute()
     snapshot = open_snapshot(source)
     saved = salvage(snapshot, normalise_name)
+    aligner = _aligner_for(snapshot.header)
+    if aligner["fingerprint"] != aligner_in(snapshot.header)["fingerprint"]:
+        saved.vectors["triples"] = [None] * len(saved.vectors["triples"])
     lost_vectors = saved.lost_vectors
-    data = _with_vectors(snapshot, saved, encoder, Progress(progress))
+    dimensions = Dimensions(int(snapshot.header["encoder"]["dimensions"]), int(aligner["dimensions"]))
+    data = _with_vectors(snapshot, saved, encoder, dimensions, Progress(progress))
     with writer_lock(target):
         if target.exists():
             raise IndexFileError(target, "exists already. Repair into a new file, then put it in the old one's place")
         pending = np.array(sorted(saved.pending), "<u8")
-        write_base(target, data, Change(_header(snapshot, saved), pending), commit=snapshot.contents.commit + 1)
+        write_base(
+            target,
+            data,
+            Change({**_header(snapshot, saved), "aligner": aligner}, pending),
+            commit=snapshot.contents.commit + 1,
+        )
     return RepairReport(
         path=str(new),
         documents=len(saved.documents),
@@ -129,22 +139,44 @@ def _header(snapshot: Snapshot, saved: Salvage) -> Mapping[str, Any]:
     return {**snapshot.header, "failed_passages": [*failed, *([p, LOST] for p in saved.lost_extractions)]}
 
 
+def _aligner_for(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What the new file's header says of its aligner: beside a hosted encoder it is the one that minirag ships now."""
+    known = aligner_in(header)
+    return known if known["fingerprint"] == header["encoder"]["fingerprint"] else describe_aligner(OnnxEncoder())
+
+
 def _with_vectors(
-    snapshot: Snapshot, saved: Salvage, encoder: str | Path | Encoder | None, progress: Progress
+    snapshot: Snapshot,
+    saved: Salvage,
+    encoder: str | Path | Encoder | None,
+    dimensions: Dimensions,
+    progress: Progress,
 ) -> SegmentData:
-    groups = dict(zip(VECTOR_KINDS, texts_of(saved.documents, saved.bridges), strict=True))
-    lost = [(kind, row) for kind in VECTOR_KINDS for row, v in enumerate(saved.vectors[kind]) if v is None]
-    if lost:
+    if saved.lost_vectors:
         known = snapshot.header["encoder"]
         opened = open_encoder(known["source"] if encoder is None else encoder)
         if opened.fingerprint != known["fingerprint"]:
             raise EncoderMismatchError(snapshot.path, built_with=known["name"], given=opened.name)
-        with progress.stage("encoding", len(lost)) as done:
-            fresh = quantise(opened.encode([groups[kind][row] for kind, row in lost], progress=done))
-        for (kind, row), vector in zip(lost, fresh, strict=True):
-            saved.vectors[kind][row] = vector
-    dimensions = int(snapshot.header["encoder"]["dimensions"])
+        try:
+            _compute_lost(saved, opened, progress)
+        finally:
+            if opened is not encoder:
+                close_encoder(opened)
     vectors = [
-        np.array(saved.vectors[kind], np.int8).reshape(len(saved.vectors[kind]), dimensions) for kind in VECTOR_KINDS
+        np.array(saved.vectors[kind], np.int8).reshape(len(saved.vectors[kind]), dimensions.of(kind))
+        for kind in VECTOR_KINDS
     ]
     return segment_data(saved.documents, saved.bridges, vectors)
+
+
+def _compute_lost(saved: Salvage, encoder: Encoder, progress: Progress) -> None:
+    texts = dict(zip(VECTOR_KINDS, texts_of(saved.documents, saved.bridges), strict=True))
+    lost = [(kind, row) for kind in VECTOR_KINDS for row, v in enumerate(saved.vectors[kind]) if v is None]
+    of_triples = [place for place in lost if place[0] == "triples"]
+    others = [place for place in lost if place[0] != "triples"]
+    with progress.stage("encoding", len(lost)) as done:
+        for model, places in ((aligner_of(encoder), of_triples), (encoder, others)):
+            if places:  # a hosted encoder pays even for none
+                fresh = quantise(model.encode([texts[kind][row] for kind, row in places], progress=done))
+                for (kind, row), vector in zip(places, fresh, strict=True):
+                    saved.vectors[kind][row] = vector

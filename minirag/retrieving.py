@@ -48,21 +48,25 @@ def nearest(snapshot: Snapshot, query: NDArray[np.float32], *, k: int, kinds: Co
 
     Args:
         snapshot: What to search.
-        query: A unit vector `(dim,)`.
+        query: A unit vector `(dim,)`, by the model that encoded these kinds.
         k: How many at most, at least 1.
         kinds: Which kinds of unit compete.
 
     Returns:
         Best first; equal scores in the order of the file.
     """
-    found = [
+    found = (
         Row(score, number, kind, row)
         for number, segment in enumerate(snapshot.segments)
         for kind, rows, scores in _search(segment, query, k, kinds)
         for row, score in zip(rows.tolist(), scores.tolist(), strict=True)
-    ]
-    found.sort(key=lambda row: (-row.score, row.segment, row.kind, row.row))
-    return found[:k]
+    )
+    return best_rows(found, k)
+
+
+def best_rows(found: Iterable[Row], k: int) -> list[Row]:
+    """The k best, best first; equal scores in the order of the file."""
+    return sorted(found, key=lambda row: (-row.score, row.segment, row.kind, row.row))[:k]
 
 
 def most_worded(snapshot: Snapshot, query: str, *, k: int) -> list[Row]:

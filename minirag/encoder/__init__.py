@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from minirag.encoder.hosted_encoder import HostedEncoder
 from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, read_config
 from minirag.encoder.onnx_encoder import OnnxEncoder
 from minirag.encoder.protocol import Encoder, Role
+from minirag.encoder.query import Query
 
 __all__ = [
     "FILES",
@@ -16,7 +18,12 @@ __all__ = [
     "EncoderConfig",
     "HostedEncoder",
     "OnnxEncoder",
+    "Query",
     "Role",
+    "aligner_of",
+    "close_encoder",
+    "describe_aligner",
+    "describe_encoders",
     "import_onnxruntime",
     "open_encoder",
     "read_config",
@@ -45,3 +52,31 @@ def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
     if encoder.strip() and (path.is_dir() or encoder.startswith((".", "~")) or path.is_absolute()):
         return OnnxEncoder(path)
     return HostedEncoder(encoder)
+
+
+def aligner_of(encoder: Encoder) -> Encoder:
+    """KiRAG's Aligner in an index with this encoder: what encodes triples, and the chains that they are compared with.
+
+    It is the encoder itself, but beside a hosted model the one that ships with minirag.
+    """
+    return OnnxEncoder() if isinstance(encoder, HostedEncoder) else encoder
+
+
+def describe_encoders(encoder: Encoder, given: str | Path | Encoder | None) -> dict[str, Any]:
+    """What the header remembers of an index's encoder, as it was given, and of the aligner beside it."""
+    source = str(given) if isinstance(given, str | Path) else None
+    return {
+        "encoder": {**describe_aligner(encoder), "source": source},
+        "aligner": describe_aligner(aligner_of(encoder)),
+    }
+
+
+def describe_aligner(encoder: Encoder) -> dict[str, Any]:
+    """What the header remembers of an index's aligner."""
+    return {"name": encoder.name, "fingerprint": encoder.fingerprint, "dimensions": encoder.dimensions}
+
+
+def close_encoder(encoder: Encoder) -> None:
+    """Let go of the connections that it may have. Not to be called on minirag's own loop."""
+    if isinstance(encoder, HostedEncoder):
+        encoder.close()

@@ -157,7 +157,7 @@ def measure_commits(documents: Sequence[Document], scratch: Path, *, rounds: int
         with Index(target, model="offline", encoder=encoder):
             pass
         began = perf_counter()
-        data = embed(held.documents, held.bridges, encoder=encoder)
+        data = embed(held.documents, held.bridges, encoder=encoder, aligner=encoder)
         encoding.append(perf_counter() - began)
         began = perf_counter()
         snapshot = open_snapshot(target)

@@ -37,6 +37,33 @@ def checksum(data: bytes | memoryview) -> int:
     return xxhash.xxh3_64_intdigest(data)
 
 
+class Dimensions(NamedTuple):
+    """Lengths of the vectors in a file.
+
+    Attributes:
+        encoder: Of passages, facts and bridging facts.
+        aligner: Of triples.
+    """
+
+    encoder: int
+    aligner: int
+
+    def of(self, kind: str) -> int:
+        """Of "passages", "facts", "bridges" or "triples"."""
+        return self.aligner if kind == "triples" else self.encoder
+
+
+def aligner_in(header: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a header says of the model that encoded the triples; files without word of it have the encoder's alone."""
+    found: Mapping[str, Any] = header.get("aligner", header["encoder"])
+    return found
+
+
+def dimensions_in(header: Mapping[str, Any]) -> Dimensions:
+    """What a header says of the vectors."""
+    return Dimensions(int(header["encoder"]["dimensions"]), int(aligner_in(header)["dimensions"]))
+
+
 @dataclass(frozen=True, slots=True)
 class Section:
     """Where a section lies, in bytes from the start of the file.

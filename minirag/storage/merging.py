@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirag.records import ExtractedFact, Extraction
+from minirag.storage.layout import Dimensions
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage
 from minirag.storage.segment_data import SegmentData
 
@@ -15,10 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def empty_data(dimensions: int, normalise: Callable[[str], str]) -> SegmentData:
+def empty_data(dimensions: Dimensions, normalise: Callable[[str], str]) -> SegmentData:
     """A segment without rows."""
-    none = np.empty((0, dimensions), np.int8)
-    return SegmentData([], [], none, none, none, none, normalise)
+    none, no_triples = np.empty((0, dimensions.encoder), np.int8), np.empty((0, dimensions.aligner), np.int8)
+    return SegmentData([], [], none, none, no_triples, none, normalise)
 
 
 def merge(parts: Sequence[SegmentData]) -> SegmentData:

@@ -16,6 +16,7 @@ import numpy as np
 
 from minirag.records import Bridge, ExtractedFact, Extraction
 from minirag.storage.intact import Intact, read_numbers, read_rows
+from minirag.storage.layout import dimensions_in
 from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage, bridge_id, passage_id
 from minirag.storage.tables import hash_key, starts_of
 
@@ -116,7 +117,7 @@ class _Part:
         self._data = snapshot.data
         self._entry = entry
         self._number = number
-        self._dimensions = int(snapshot.header["encoder"]["dimensions"])
+        self._dimensions = dimensions_in(snapshot.header)
         self._counts: Mapping[str, int] = entry.counts
 
     def _section(self, name: str) -> Intact:
@@ -224,7 +225,7 @@ class _Part:
     def _vectors(self, kind: str) -> Callable[[int], NDArray[np.int8] | None]:
         """From a row to its vector, or to None where it is lost."""
         section, start = self._place_of(kind)
-        size, count = self._dimensions, self._counts[kind]
+        size, count = self._dimensions.of(kind), self._counts[kind]
         places = start + np.arange(count) * size
         holds = section.holds(places, places + size)
 
@@ -239,7 +240,7 @@ class _Part:
         """The section of a kind's vectors, and where in it they start; in a graph they stand behind two numbers."""
         if kind in ("passages", "triples"):
             return self._section(f"{kind[:-1]} vectors"), 0
-        behind = self._counts["facts"] * self._dimensions if kind == "bridges" else 0
+        behind = self._counts["facts"] * self._dimensions.encoder if kind == "bridges" else 0
         if GRAPH in self._entry.sections:
             return self._section(GRAPH), 8 + behind
         return self._section("fact vectors"), behind

@@ -22,7 +22,7 @@ from minirag.storage.vectors import EXACT_LIMIT, Graph, quantise, search_exact, 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from minirag.storage.layout import SegmentEntry
+    from minirag.storage.layout import Dimensions, SegmentEntry
 
 GRAPH = "facts and bridging facts"
 ReadSection = Callable[[str], memoryview]
@@ -82,7 +82,7 @@ class Segment:
     """A segment in a mapped file. Sections are read, and their checksums verified, when first needed."""
 
     def __init__(
-        self, entry: SegmentEntry, read: ReadSection, *, dimensions: int, dead: DeadRows | None = None
+        self, entry: SegmentEntry, read: ReadSection, *, dimensions: Dimensions, dead: DeadRows | None = None
     ) -> None:
         """Keep where things are; nothing is read.
 
@@ -225,27 +225,27 @@ class Segment:
         """Facts, then bridging facts: `(facts + bridges, dim)`."""
         rows = self.count("facts") + self.count("bridges")
         if GRAPH in self.entry.sections:
-            matrix = stored_matrix(self._read(GRAPH), rows=rows, dimensions=self.dimensions)
+            matrix = stored_matrix(self._read(GRAPH), rows=rows, dimensions=self.dimensions.encoder)
             if matrix is not None or rows == 0:
-                return np.empty((0, self.dimensions), np.int8) if matrix is None else matrix
+                return np.empty((0, self.dimensions.encoder), np.int8) if matrix is None else matrix
             raise ValueError("this usearch release lays out its file in a way that minirag does not know")
-        return self._array("fact vectors", "i1").reshape(rows, self.dimensions)
+        return self._array("fact vectors", "i1").reshape(rows, self.dimensions.encoder)
 
     @cached_property
     def passage_vectors(self) -> NDArray[np.int8]:
         """`(passages, dim)`."""
-        return self._array("passage vectors", "i1").reshape(self.count("passages"), self.dimensions)
+        return self._array("passage vectors", "i1").reshape(self.count("passages"), self.dimensions.encoder)
 
     @cached_property
     def triple_vectors(self) -> NDArray[np.int8]:
-        """`(triples, dim)`."""
-        return self._array("triple vectors", "i1").reshape(self.count("triples"), self.dimensions)
+        """`(triples, dim)`, by the index's aligner."""
+        return self._array("triple vectors", "i1").reshape(self.count("triples"), self.dimensions.aligner)
 
     @cached_property
     def _graph(self) -> Graph | None:
         if GRAPH not in self.entry.sections or len(self.unit_vectors) <= EXACT_LIMIT:
             return None
-        return Graph(self._read(GRAPH), self.dimensions)
+        return Graph(self._read(GRAPH), self.dimensions.encoder)
 
     def search_units(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """The k best of facts and bridging facts, dead ones included: rows and cosines, best first."""

@@ -25,7 +25,7 @@ class SegmentData:
     Attributes:
         documents: In the order of their rows.
         bridges: In the order of their rows.
-        passage_vectors: `(passages, dim)` int8, likewise for the other three.
+        passage_vectors: `(passages, dim)` int8, likewise for the other three; those of triples may have another `dim`.
         normalise: How entity names become keys.
     """
 

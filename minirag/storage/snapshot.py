@@ -13,7 +13,7 @@ import numpy as np
 
 from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError
 from minirag.storage.finding import Commit, find_commit
-from minirag.storage.layout import Contents, Section, SegmentEntry, checksum
+from minirag.storage.layout import Contents, Section, SegmentEntry, checksum, dimensions_in
 from minirag.storage.segment import Segment
 
 if TYPE_CHECKING:
@@ -55,14 +55,14 @@ class Snapshot:
         self.stamp = stamp
         self.data = data
         self._verified: set[Section] = set()
-        dimensions = int(self.contents.header["encoder"]["dimensions"])
+        dimensions = dimensions_in(self.contents.header)
         self.segments = tuple(
             Segment(entry, _reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
         )
 
     @property
     def header(self) -> Mapping[str, Any]:
-        """Encoder, settings and totals, as the commit holds them."""
+        """Encoder, aligner, settings and totals, as the commit holds them."""
         return self.contents.header
 
     def read(self, name: str, section: Section) -> memoryview:

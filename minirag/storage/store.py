@@ -21,6 +21,7 @@ from minirag.errors import (
     IndexWriteError,
 )
 from minirag.storage.compacting import COMPACT_AT, count_to_merge, outgrown, rows_of
+from minirag.storage.layout import aligner_in, dimensions_in
 from minirag.storage.lock import writer_lock
 from minirag.storage.merging import empty_data, merge, read_alive
 from minirag.storage.replacing import sibling_of
@@ -72,8 +73,7 @@ class Store:
                 raise IndexMissingError(path, f"the folder {path.parent} does not exist. Create it first")
             with writer_lock(path):
                 if not path.exists():
-                    dimensions = int(header["encoder"]["dimensions"])
-                    write_base(path, empty_data(dimensions, normalise), Change(header, np.empty(0, "<u8")))
+                    write_base(path, empty_data(dimensions_in(header), normalise), Change(header, np.empty(0, "<u8")))
         return cls(path, mode="a", normalise=normalise)
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -124,9 +124,10 @@ class Store:
         return True
 
     def _move(self, held: Snapshot, newest: Snapshot) -> None:
-        before, now = held.header["encoder"], newest.header["encoder"]
-        if before["fingerprint"] != now["fingerprint"]:
-            raise EncoderMismatchError(self.path, built_with=now["name"], given=before["name"])
+        for of in (lambda header: header["encoder"], aligner_in):
+            before, now = of(held.header), of(newest.header)
+            if before["fingerprint"] != now["fingerprint"]:
+                raise EncoderMismatchError(self.path, built_with=now["name"], given=before["name"])
         if self._snapshot is not None:  # closed meanwhile by another thread
             self._snapshot, self._stamp = newest, newest.stamp
 

@@ -1,9 +1,10 @@
 """KiRAG (arXiv 2502.18397): a chain of units is built step by step and ranks the passages; here joined with bridges.
 
 At every step the question and the chain so far are encoded, passages are retrieved, their units are scored by the
-Aligner (the encoder), and the Constructor (the reasoner) extends the chain by one of them or says that the answer is
-known. What neither paper has: with `bridges`, passages are also reached by the names that the best facts and the chain
-share with them (see `minirag.following`), and bridging facts are candidates too.
+Aligner (for triples the index's `aligner`, for others its `encoder`; mostly they are one), and the Constructor (the
+reasoner) extends the chain by one of them or says that the answer is known. What neither paper has: with `bridges`,
+passages are also reached by the names that the best facts and the chain share with them (see `minirag.following`), and
+bridging facts are candidates too.
 """
 
 from __future__ import annotations
@@ -197,8 +198,8 @@ class _Search:
             All candidates so far that are not in the chain, best first: each with its best score over the steps.
         """
         shown = self.chain_texts[-1:] if self._last else self.chain_texts
-        query = " ".join([self._question, *shown])
-        vector = self._index.encoder.encode([query], role="query")[0]
+        query = self._index.encode_query(" ".join([self._question, *shown]))
+        vector, of_units = query.vector, query.vector_for(self._kind)
         if self._weights:
             links = [self._link(unit) for unit in self._chain]
             scores = score(self._space, self._asked, vector, self._weights, chain=links)
@@ -206,7 +207,7 @@ class _Search:
             scores = passage_cosines(self._space, vector)
         self._scores = np.maximum(self._scores, scores)
         pooled = best_passages(self._scores, pool)
-        found = [unit for passage in pooled for unit in self._units_of(passage, vector)]
+        found = [unit for passage in pooled for unit in self._units_of(passage, of_units)]
         if self._weights and self._by_model:
             found += self._bridges_between(set(pooled), vector)
         found.sort(key=_by_score)
@@ -217,7 +218,7 @@ class _Search:
             if known is None or known.row.score < unit.row.score:
                 self._units[unit.place] = unit
         retrieved = tuple(self._passage_hit(passage) for passage in pooled)
-        self._steps.append(Step(query, retrieved))
+        self._steps.append(Step(query.text, retrieved))
         taken = {unit.place for unit in self._chain}
         return sorted((u for p, u in self._units.items() if p not in taken), key=_by_score)[:MOST_SHOWN]
 
