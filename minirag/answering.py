@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from minirag import loop
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.ranking import check_k
 from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading
 from minirag.retrieving import find_passage
 from minirag.strategies import STRATEGIES
@@ -151,10 +152,12 @@ async def _ask(
 async def _retrieve(
     question: str, index: Index, reasoner: Reasoner, strategy: str, k: int | None, options: dict[str, Any]
 ) -> Evidence:
+    if not isinstance(question, str):
+        raise ValueError(f"the question must be a string, not {question!r}")
     if not question.strip():
         raise ValueError("the question is blank")
-    if k is not None and k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
+    if k is not None:
+        check_k(k)
     if strategy not in STRATEGIES:
         raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
     retrieve = STRATEGIES[strategy]

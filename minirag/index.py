@@ -98,6 +98,7 @@ class Index(OpenIndex):
             progress: As for `add`.
 
         Raises:
+            ValueError: When an id is no string.
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
@@ -200,6 +201,8 @@ class Index(OpenIndex):
 
     async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)
+        for wrong in (wrong for wrong in wanted if not isinstance(wrong, str)):
+            raise ValueError(f"document ids are strings, not {wrong!r}")
         return await self._build(progress, lambda builder: builder.delete(wanted))
 
     async def _build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Protocol, SupportsIndex, TypeVar
 
 from minirag.records import Kind
 
@@ -20,6 +20,18 @@ class Ranked(Protocol):
 Unit = TypeVar("Unit", bound=Ranked)
 
 
+def check_k(k: int) -> None:
+    """Make sure that k is a whole number of at least 1.
+
+    Raises:
+        ValueError: If it is not; also for "3", 2.5 and the like, which would fail somewhere deep.
+    """
+    if not isinstance(k, SupportsIndex):
+        raise ValueError(f"k must be a whole number, not {k!r}")
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+
+
 def select_balanced(ranked: Iterable[Unit], *, k: int, max_bridges: int) -> list[Unit]:
     """Keep the k best hits, at most max_bridges of them bridging facts (IndexRAG, balanced context selection).
 
@@ -34,8 +46,7 @@ def select_balanced(ranked: Iterable[Unit], *, k: int, max_bridges: int) -> list
     Raises:
         ValueError: If k < 1 or max_bridges < 0.
     """
-    if k < 1:
-        raise ValueError(f"k must be at least 1, not {k}")
+    check_k(k)
     if max_bridges < 0:
         raise ValueError(f"max_bridges must not be negative, but is {max_bridges}")
     kept: list[Unit] = []

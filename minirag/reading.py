@@ -8,11 +8,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderMismatchError
 from minirag.models import Models
+from minirag.ranking import check_k
 from minirag.records import KINDS, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
 from minirag.retrieving import (
     FLAT,
@@ -28,7 +29,7 @@ from minirag.retrieving import (
     to_hit,
 )
 from minirag.storage.layout import aligner_in
-from minirag.storage.store import Mode, Store
+from minirag.storage.store import Mode, Store, find_file
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -95,7 +96,7 @@ class OpenIndex:
             raise ValueError(f"{self.path} was built with {self.settings}; settings are fixed when an index is created")
 
     def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
-        if mode == "r" or self.path.exists():
+        if mode == "r" or find_file(self.path).exists():
             return Store(self.path, mode=mode, normalise=normalise_name)
         opened = open_encoder(encoder)
         header = {
@@ -131,6 +132,14 @@ class OpenIndex:
     ) -> None:
         """Close it."""
         self.close()
+
+    def __reduce__(self) -> NoReturn:
+        """An open file cannot be copied to another process.
+
+        Raises:
+            TypeError: Always.
+        """
+        raise TypeError(f"{self!r} cannot be pickled or copied: pass its path, and open it there")
 
     def close(self) -> None:
         """Let go of the file and of connections; using the index afterwards is an `IndexClosedError`."""
@@ -232,10 +241,11 @@ class OpenIndex:
             scale, and how they rank among other kinds means little.
 
         Raises:
-            ValueError: If k < 1, a kind or mode is unknown, or the mode does not find a kind.
+            ValueError: If the query is no text, k < 1, a kind or mode is unknown, or the mode does not find a kind.
         """
-        if k < 1:
-            raise ValueError(f"k must be at least 1, not {k}")
+        if not isinstance(query, str):
+            raise ValueError(f"the query must be a string, not {query!r}")
+        check_k(k)
         wanted = tuple(kinds) if kinds is not None else FLAT if mode == "dense" else PASSAGES
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")

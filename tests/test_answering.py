@@ -1,5 +1,8 @@
 import asyncio
 import json
+import os
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 
@@ -82,6 +85,8 @@ def test_an_empty_index_answers_that_it_found_nothing(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"question": "  "}, "the question is blank"),
+        ({"question": None}, "the question must be a string, not None"),
+        ({"k": "3"}, "k must be a whole number, not '3'"),
         ({"k": 0}, "k must be at least 1, not 0"),
         ({"strategy": "magic"}, "unknown strategy 'magic'; there are naive, indexrag"),
         ({"k_b": -1}, "must not be negative"),
@@ -162,3 +167,27 @@ def test_a_wrong_key_is_said_in_one_line(path: Path) -> None:
         ask(QUESTION, index)
     assert "secret" not in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_main_job_without_litellm(tmp_path: Path) -> None:
+    """As in a function package that leaves its 200 MB out."""
+    code = """
+import sys
+sys.modules["litellm"] = None
+from minirag import Document, Index, ask
+index = Index(sys.argv[1], model="openai/any", api_base=sys.argv[2], api_key="secret")
+report = index.add(
+    [
+        Document("aylwin", "Aylwin is a silent film. It was directed by Henry Edwards.", "Aylwin (film)"),
+        Document("henry", "Henry Edwards was an actor. He was born in Weston.", "Henry Edwards"),
+    ],
+    progress=False,
+)
+answer = ask("Who directed Aylwin?", index)
+print(len(report.added), index.info().bridges, answer.found, len(answer.citations) > 0, answer.usage.cost)
+"""
+    with Loopback(honest) as server:
+        command = [sys.executable, "-c", code, str(tmp_path / "notes.usearch"), server.api_base]
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "1", "True", "True", "None"]

@@ -1,7 +1,10 @@
 import asyncio
+import copy
 import json
+import pickle
 import threading
 from pathlib import Path
+from typing import Literal
 
 import pytest
 import usearch.index
@@ -11,6 +14,7 @@ from minirag.errors import (
     EncoderMismatchError,
     IndexClosedError,
     IndexCorruptError,
+    IndexFileError,
     IndexMissingError,
     IndexReadOnlyError,
 )
@@ -74,11 +78,17 @@ def test_hits_come_best_first(index: Index) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"k": 0}, "k must be at least 1"), ({"kinds": ["sentence"]}, r"unknown kinds \['sentence'\]")],
+    [
+        ({"k": 0}, "k must be at least 1"),
+        ({"k": "3"}, "k must be a whole number, not '3'"),
+        ({"k": 2.5}, "k must be a whole number, not 2.5"),
+        ({"query": None}, "the query must be a string, not None"),
+        ({"kinds": ["sentence"]}, r"unknown kinds \['sentence'\]"),
+    ],
 )
 def test_wrong_arguments_of_search(index: Index, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        index.search("film", **arguments)  # type: ignore[arg-type]  # on purpose
+        index.search(**{"query": "film", **arguments})  # type: ignore[arg-type]  # on purpose
 
 
 def test_an_empty_index_finds_nothing(path: Path) -> None:
@@ -308,7 +318,7 @@ def test_hybrid_search_joins_both_rankings(index: Index) -> None:
 )
 def test_wrong_modes(index: Index, arguments: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        index.search("film", **arguments)  # type: ignore[arg-type]  # on purpose
+        index.search(**{"query": "film", **arguments})  # type: ignore[arg-type]  # on purpose
 
 
 def test_triples_made_elsewhere(path: Path) -> None:
@@ -323,3 +333,27 @@ def test_triples_made_elsewhere(path: Path) -> None:
 def test_a_triple_has_three_texts(path: Path) -> None:
     with Index(path, model="offline") as index, pytest.raises(ValueError, match="a triple of 'aylwin' is not three"):
         index.add([AYLWIN], triples={"aylwin": [("Aylwin", "director")]}, progress=False)
+
+
+@pytest.mark.parametrize("mode", ["a", "r"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("a" * 300, "File name too long"), ("circle", "(?i)symlink loop|symbolic links|no such index|no lock")],
+    ids=["too long", "circle"],
+)
+def test_paths_that_cannot_be_reached(tmp_path: Path, name: str, reason: str, mode: Literal["a", "r"]) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(IndexFileError, match=reason):
+        Index(tmp_path / name, mode=mode)
+
+
+def test_ids_to_delete_are_strings(index: Index) -> None:
+    with pytest.raises(ValueError, match="document ids are strings, not 3"):
+        index.delete(["lake", 3], progress=False)  # type: ignore[list-item]  # on purpose
+    assert "lake" in index
+
+
+def test_an_open_index_is_not_pickled_or_copied(index: Index) -> None:
+    for use in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="pass its path, and open it there"):
+            use(index)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from minirag.errors import (
+    IndexFileError,
     EncoderMismatchError,
     IndexClosedError,
     IndexMissingError,
@@ -49,7 +50,7 @@ class Store:
             IndexMissingError: When there is none.
             IndexFileError: When it cannot be read as an index.
         """
-        self.path = _the_file(path)
+        self.path = find_file(path)
         self.mode = mode
         self._normalise = normalise
         self._process = os.getpid()
@@ -67,7 +68,7 @@ class Store:
             IndexFileError: When it cannot be read as an index, or not be written.
             IndexMissingError: When its folder does not exist.
         """
-        path = _the_file(path)
+        path = find_file(path)
         if not path.exists():
             if not path.parent.is_dir():
                 raise IndexMissingError(path, f"the folder {path.parent} does not exist. Create it first")
@@ -251,5 +252,14 @@ class Store:
         return read_alive(segment, self._normalise)
 
 
-def _the_file(path: Path) -> Path:
-    return path.resolve() if path.is_symlink() else path.absolute()
+def find_file(path: Path) -> Path:
+    """Where the file lies, links followed, so that a commit replaces it and not the link.
+
+    Raises:
+        IndexFileError: When nobody can tell: no permission for its folder, too long a name, links in a circle.
+    """
+    try:
+        return path.resolve() if path.is_symlink() else path.absolute()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        reason = getattr(error, "strerror", None) or str(error)
+        raise IndexFileError(path, f"cannot be reached: {reason}") from error
