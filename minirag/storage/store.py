@@ -14,9 +14,9 @@ from typing import Any, Literal
 import numpy as np
 
 from minirag.errors import (
-    IndexFileError,
     EncoderMismatchError,
     IndexClosedError,
+    IndexFileError,
     IndexMissingError,
     IndexReadOnlyError,
     IndexWriteError,

@@ -1,0 +1,51 @@
+"""What flows between the parts: small frozen records, and the ledger that adds up what they cost."""
+
+from __future__ import annotations
+
+from minirag.records.answers import Answer, Citation, Evidence, Step
+from minirag.records.cost import Ledger, Task, Usage
+from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, IndexInfo
+from minirag.records.settings import Settings
+from minirag.records.thinking import (
+    BridgingFact,
+    ContextItem,
+    Extension,
+    ExtractedFact,
+    Extraction,
+    Reading,
+    SharedEntity,
+    SourcedFact,
+)
+from minirag.records.units import KINDS, Bridge, Document, Fact, Hit, Kind, Passage, Triple
+
+__all__ = [
+    "KINDS",
+    "AddReport",
+    "Answer",
+    "Bridge",
+    "BridgingFact",
+    "Citation",
+    "ContextItem",
+    "DeleteReport",
+    "Document",
+    "Estimate",
+    "Evidence",
+    "Extension",
+    "ExtractedFact",
+    "Extraction",
+    "Fact",
+    "Failure",
+    "Hit",
+    "IndexInfo",
+    "Kind",
+    "Ledger",
+    "Passage",
+    "Reading",
+    "Settings",
+    "SharedEntity",
+    "SourcedFact",
+    "Step",
+    "Task",
+    "Triple",
+    "Usage",
+]

@@ -1,0 +1,124 @@
+"""What building an index reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minirag.records.cost import Usage
+from minirag.records.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What could not be indexed.
+
+    Attributes:
+        id: Of the document, passage ("… #3") or bridge entity.
+        reason: One line.
+    """
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `Index.add` did.
+
+    Attributes:
+        added: Ids of new documents.
+        updated: Ids of documents whose content replaced an older one.
+        unchanged: Ids of documents that were there with the same content.
+        failed: What could not be indexed, wholly or in part; the next `add` tries again.
+        usage: Calls, tokens, dollars and seconds of this run.
+    """
+
+    added: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteReport:
+    """What `Index.delete` did.
+
+    Attributes:
+        deleted: Ids of documents that were there and are gone.
+        missing: Ids that no document had.
+        failed: Bridge entities of what remains that could not be bridged afresh; the next `add` tries again.
+        usage: Calls, tokens, dollars and seconds of this run.
+    """
+
+    deleted: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    failed: tuple[Failure, ...] = ()
+    usage: Usage = Usage()
+
+
+@dataclass(frozen=True, slots=True)
+class IndexInfo:
+    """What is in an index.
+
+    Attributes:
+        path: The file.
+        documents: How many; likewise passages, facts, bridges and triples.
+        bridge_entities: How many names have bridging facts.
+        pending: Names that are still to be bridged, and failed ones.
+        failed: Passages and names that failed; the next `add` tries them again.
+        encoder: Its name.
+        dimensions: Of its vectors; those of triples may have others, beside a hosted encoder.
+        model: The one that the last `add` thought with.
+        settings: How it is built.
+        usage: What building it took, over its life.
+        bytes: Size of the file.
+        commits: How many there were.
+        segments: Parts that it lies in; 1 after compaction.
+    """
+
+    path: str
+    documents: int
+    passages: int
+    facts: int
+    bridges: int
+    triples: int
+    bridge_entities: int
+    pending: int
+    failed: tuple[Failure, ...]
+    encoder: str
+    dimensions: int
+    model: str
+    settings: Settings
+    usage: Usage
+    bytes: int
+    commits: int
+    segments: int
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What `Index.add` would take, from a rehearsal by rules: expect it to be off by some tens of percent.
+
+    Attributes:
+        documents: How many are new or changed.
+        passages: How many passages they have: one call each.
+        bridge_entities: How many names would be bridged, several per call.
+        calls: In all.
+        prompt_tokens: Tokens sent, by the encoder's tokenizer.
+        completion_tokens: Tokens received, likewise.
+        cost: Dollars; 0.0 offline, None where the model's price is unknown.
+    """
+
+    documents: int
+    passages: int
+    bridge_entities: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float | None
+
+    @property
+    def tokens(self) -> int:
+        """Sent and received."""
+        return self.prompt_tokens + self.completion_tokens
