@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from minirag.records.cost import Usage
 from minirag.records.settings import Settings
@@ -37,7 +37,7 @@ class AddReport:
     updated: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class DeleteReport:
     deleted: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
