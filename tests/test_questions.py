@@ -20,6 +20,8 @@ from minirag.reasoner.questions import read_question, steps_of, terms_of
         ("Are Tides and Floes from the same country?", "yes_no"),
         ("What is the motto of the school?", "thing"),
         ("鲁迅是谁？", "thing"),
+        ("At what school is the painter who won the prize?", "thing"),
+        ("In 1950, who owned the mill?", "person"),
     ],
 )
 def test_a_question_asks_for_a_kind_of_answer(text: str, kind: str) -> None:
@@ -43,6 +45,7 @@ def test_relations_lead_from_the_name_to_what_is_asked(text: str, name: str, ste
 
 def test_words_that_say_the_same_are_one_term() -> None:
     assert terms_of("Her death") == terms_of("He died") == terms_of("they die")
+    assert terms_of("live") == terms_of("lives") == terms_of("lived") == terms_of("living")
     assert terms_of("the film's director") == terms_of("movies directed")
     assert terms_of("作家鲁迅") == {"作家", "家鲁", "鲁迅"}
     assert read_question("Which Danish painter lived there?").types >= {"danish", "paint"}

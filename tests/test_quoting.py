@@ -59,6 +59,46 @@ def test_one_bridging_fact_is_enough() -> None:
     assert quote_answer("Where was the director of Harbour Lights born?", context) == Reading("Bergen", True, (0,))
 
 
+VILLAGE = [
+    ContextItem("Bob Long is a miller. He lives in Osk. He was born in 1950.", "Bob Long"),
+    ContextItem("Ann Roe is a baker. She lives in Kelso.", "Ann Roe"),
+    ContextItem("Quark is a dog. Quark lives in Osk.", "Quark"),
+    ContextItem("Acme was founded in Kelso by Ann Roe.", "Acme"),
+    ContextItem("Tides, written by Tom Lake, was filmed in Vardø by Jo Hill. Its editor was a teacher.", "Tides"),
+]
+ANSWERS = [
+    ("Where does Bob Long live?", "Osk", 0),
+    ("Where is Bob Long living?", "Osk", 0),
+    ("Who lives in Kelso?", "Ann Roe", 1),
+    ("Where does Quark live?", "Osk", 2),
+    ("Who founded Acme?", "Ann Roe", 3),
+    ("Where was Acme founded?", "Kelso", 3),
+    ("Who filmed Tides?", "Jo Hill", 4),
+    ("Who wrote Tides?", "Tom Lake", 4),
+    ("Who is Bob Long?", "a miller", 0),
+    ("What does Bob Long do?", "a miller", 0),
+    ("What is Quark?", "a dog", 2),
+    ("What is Acme?", "Acme was founded in Kelso by Ann Roe.", 3),
+    ("What is Tides?", "Tides, written by Tom Lake, was filmed in Vardø by Jo Hill.", 4),
+]
+
+
+@pytest.mark.parametrize(("question", "answer", "item"), ANSWERS)
+def test_short_texts_answer_alone_and_among_others(question: str, answer: str, item: int) -> None:
+    assert quote_answer(question, VILLAGE) == Reading(answer, True, (item,))
+    assert quote_answer(question, VILLAGE[item : item + 1]) == Reading(answer, True, (0,))
+
+
+def test_what_the_chain_says_better_is_cited_from_the_item_that_holds_it() -> None:
+    context = [ContextItem("Long ago he went to Osk, as his father had.", "Bob Long")]
+    chain = ["Bob Long lives in Osk."]
+    assert quote_answer("Where does Bob Long live?", context, chain=chain) == Reading("Osk", True, (0,))
+    for other in ("Bob Long lives in Dole.", "Bob Long lives in Os."):
+        assert not quote_answer("Where does Bob Long live?", context, chain=[other]).found
+    of_another = [ContextItem("Osk has a mill.", "Mills")]
+    assert not quote_answer("Where does Bob Long live?", of_another, chain=chain).found
+
+
 @pytest.mark.parametrize("question", ["What is the boiling point of tungsten?", "Wo wohnt Karl Meier?", "?", ""])
 def test_what_the_context_does_not_hold_is_not_found(question: str) -> None:
     assert quote_answer(question, CONTEXT) == Reading(NOT_FOUND, found=False, items=())

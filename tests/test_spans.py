@@ -21,6 +21,8 @@ LIFE = "Ada Brook (Bergen, 12 June 1899 – 3 May 1970, Oslo, Norway) was a Norw
         ("nation", "He was a Danish painter.", set(), "Danish"),
         ("cause", "He died in Oslo of pneumonia.", set(), "pneumonia"),
         ("person", "It was written by Tom Lake and directed by Jo Hill.", {"direct"}, "Jo Hill"),
+        ("person", "Acme was founded in Kelso by Ann Roe.", {"found", "acm"}, "Ann Roe"),
+        ("person", "Tides stars Jo Hill and was produced by Tom Lake.", {"star"}, "Jo Hill"),
     ],
 )
 def test_the_answer_stands_near_what_asks_for_it(kind: Kind, sentence: str, wanted: set[str], text: str) -> None:
@@ -31,6 +33,7 @@ def test_the_answer_stands_near_what_asks_for_it(kind: Kind, sentence: str, want
 
 def test_what_the_question_names_is_no_answer() -> None:
     assert find_answer("person", "Tom Lake met Jo Hill.", set(), {"tom lake"}) == Found("Jo Hill", 1013.0)
+    assert find_answer("person", "Ann Roe founded Acme in Kelso.", {"found", "acm"}, {"acme"}) == Found("Ann Roe", 17.0)
     assert find_answer("person", "Tom Lake left.", set(), {"tom lake"}) is None
     assert find_answer("date", "He left.", set(), set()) is None
 

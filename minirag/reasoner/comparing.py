@@ -155,7 +155,7 @@ def _same(
             return None
         same = bool(nations[0] & nations[1])
     else:
-        named = {word for about in pair for word in about.split()}
+        named = {stem(word) for about in pair for word in about.split()}
         claim = {term for term in question.terms if term not in named and len(term) > 2}
         same = all(any(term in statement.terms for statement in texts) for texts in own for term in claim)
     return Reading("yes" if same else "no", found=True, items=tuple(sorted(used)))

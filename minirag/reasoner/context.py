@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minirag.naming.names import name_spans, normalise_name, title_entity
-from minirag.reasoner.facts import read_sentences
+from minirag.reasoner.facts import read_sentences, to_fact
 from minirag.reasoner.questions import terms_of
 from minirag.reasoner.spans import life_terms
 from minirag.records import ContextItem
@@ -20,6 +20,7 @@ class Statement:
     Attributes:
         item: Position of the context item that it stands in.
         text: Cleaned, on one line.
+        resolved: The same with its subject named where it starts with a pronoun that stands for its title.
         title: The name of what its document is about; may be blank.
         about: That name, normalised.
         names: Normalised names in it.
@@ -28,6 +29,7 @@ class Statement:
 
     item: int
     text: str
+    resolved: str
     title: str
     about: str
     names: frozenset[str]
@@ -54,7 +56,8 @@ def read_context(items: Sequence[ContextItem]) -> list[Statement]:
             subject = title_entity(title) or _first_name(sentence.text)
             terms = terms_of(f"{title or subject} {sentence.text}") | life_terms(sentence.text)
             names = frozenset(normalise_name(name) for name in sentence.names)
-            statements.append(Statement(place, sentence.text, subject, normalise_name(subject), names, terms))
+            resolved = to_fact(sentence, title).text if sentence.subject_end else sentence.text
+            statements.append(Statement(place, sentence.text, resolved, subject, normalise_name(subject), names, terms))
     return statements
 
 

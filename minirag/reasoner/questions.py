@@ -11,7 +11,7 @@ from minirag.naming.words import FUNCTION_WORDS, UNCASED, UNSPACED_LETTER, word_
 
 Kind = Literal["yes_no", "choice", "number", "date", "year", "place", "nation", "cause", "person", "thing"]
 
-_STEM_ENDINGS = re.compile(r"(?<=\w{3})(?:'s|’s|ies|es|s|ed|ing|er|or|ion)\Z")
+_STEM_ENDINGS = re.compile(r"(?<=\w{3})(?:'s|’s|ies|es|s|ed|ing|er|or|ion|e)\Z")
 _YES_NO = re.compile(r"\A\W*(?:are|is|was|were|do|does|did|has|have|had|can|could|will|would)\b", re.IGNORECASE)
 _CHOICE = re.compile(
     r"\b(?:earlier|later|first|last|older|younger|oldest|youngest|longer|more|most|fewer|less|larger|bigger|higher|taller|"
@@ -30,7 +30,7 @@ _KINDS: tuple[tuple[Kind, str], ...] = (
     ("nation", r"\b(?:which|what) (?:country|nation|nationality)\b|\bnationality\b"),
     ("place", r"\bwhere\b|\b(?:birthplace|place of|hometown|headquarter)|\bwhat (?:is|was) the (?:capital|seat)\b"),
     ("place", rf"\b(?:which|what) (?:\w+ )?(?:{_PLACES})\b"),
-    ("person", rf"\bwho(?:m|se)?\b|\b(?:which|what) (?:\w+ ){{0,2}}(?:{_PERSONS})\b"),
+    ("person", rf"\A(?:(?!\b(?:what|which)\b).)*\bwho(?:m|se)?\b|\b(?:which|what) (?:\w+ ){{0,2}}(?:{_PERSONS})\b"),
 )
 
 # Words that say the same thing in a question and in a text that answers it.
@@ -65,8 +65,20 @@ _SAME = {
     )
     for word in group.split()
 }
-_FRAMES = word_set("place date year day film song album from country nation city town person one movie")
-_ASKING = word_set("which what who whom whose when where why how many much does did name same both")
+
+
+def stem(word: str) -> str:
+    """The form in which words are compared: lower case, a shared form for words that say the same, no ending."""
+    lower = word.lower().removesuffix("'s").removesuffix("’s")
+    return _SAME.get(lower) or _STEM_ENDINGS.sub("", lower)
+
+
+_FRAMES = frozenset(
+    map(stem, word_set("place date year day film song album from country nation city town person one movie"))
+)
+_ASKING = frozenset(
+    map(stem, word_set("which what who whom whose when where why how many much does did name same both"))
+)
 
 _PAIR = re.compile(rf"({UNSPACED_LETTER.pattern})(?=({UNSPACED_LETTER.pattern}))")
 _UNSPACED_ASKING = frozenset("的了是在哪里儿裡什么麼谁誰何吗嗎呢几幾怎のはをにがかでと")
@@ -150,6 +162,12 @@ def focus_of(question: Question, start: int, end: int) -> frozenset[str]:
     return terms & question.terms
 
 
+def asks_what_it_is(question: Question, start: int, end: int) -> bool:
+    """Whether besides the name at `text[start:end]` the question says nothing but "who is" or "what is"."""
+    rest = f"{question.text[:start]} {question.text[end:]}"
+    return question.kind in ("thing", "person") and not terms_of(rest) - _ASKING
+
+
 def steps_of(text: str, start: int, end: int) -> list[str]:
     """The relations that lead from the name at `text[start:end]` to what is asked, nearest first.
 
@@ -164,12 +182,6 @@ def steps_of(text: str, start: int, end: int) -> list[str]:
 
 def _group(match: re.Match[str]) -> int:
     return int(str(match.lastgroup)[1:])
-
-
-def stem(word: str) -> str:
-    """The form in which words are compared: lower case, a shared form for words that say the same, no ending."""
-    lower = word.lower().removesuffix("'s").removesuffix("’s")
-    return _SAME.get(lower) or _STEM_ENDINGS.sub("", lower)
 
 
 def terms_of(text: str) -> frozenset[str]:

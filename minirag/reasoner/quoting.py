@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from minirag.naming.names import normalise_name
+from minirag.naming.names import TOKEN, normalise_name
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
-from minirag.reasoner.questions import Question, focus_of, read_question, steps_of, terms_of
+from minirag.reasoner.questions import Question, asks_what_it_is, focus_of, read_question, steps_of, terms_of
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
@@ -22,7 +22,9 @@ _WIDTH = 8
 _NEAR = 60
 # Where these are asked for, nothing else says where a date or a place has to stand.
 _LIFE = frozenset(("born", "die"))
-_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s(?:an?|the|one of)\s(?P<what>[^.;]{3,120})")
+_PARENTHESIS = re.compile(r"\([^()]*\)")
+_PARTICLE = 3
+_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s(?P<whole>(?:an?|the|one of)\s(?P<what>[^.;]{3,120}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,9 @@ def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Seque
     if asked.kind in ("yes_no", "choice") and len(subjects) >= 2:
         reading = compare(asked, statements, subjects)
     elif len(subjects) == 1:
-        reading = _follow_relations(asked, statements, subjects[0])
+        reading = _define(asked, statements, subjects[0]) or _follow_relations(asked, statements, subjects[0])
     reading = reading or _follow_names(asked, statements, subjects)
-    items = tuple(item for item in reading.items if item < len(evidence))
+    items = tuple(item for item in reading.items if item < len(evidence)) or _holders(reading, evidence, statements)
     return Reading(reading.text, found=True, items=items) if items else _not_found()
 
 
@@ -74,6 +76,35 @@ def next_thought(question: str, evidence: Sequence[ContextItem], thoughts: Seque
 
 def _not_found() -> Reading:
     return Reading(NOT_FOUND, found=False, items=())
+
+
+def _holders(reading: Reading, evidence: Sequence[ContextItem], statements: Sequence[Statement]) -> tuple[int, ...]:
+    """The first item that holds what was read in the chain alone and is about the same."""
+    subjects = {statement.about for statement in statements if statement.item in reading.items}
+    quoted = re.compile(rf"(?<!\w){re.escape(reading.text)}(?!\w)")
+    same = dict.fromkeys(statement.item for statement in statements if statement.about in subjects)
+    return tuple(item for item in same if item < len(evidence) and quoted.search(evidence[item].text))[:1]
+
+
+def _define(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
+    """What the subject is, where the question asks for no more: the words that define it, or its first sentence."""
+    about, start, end = subject
+    if not asks_what_it_is(question, start, end):
+        return None
+    own = [statement for statement in statements if statement.about == about]
+    for statement in own:
+        defined = _DEFINITION.search(statement.resolved)
+        if defined is not None and _is_name_of(statement.resolved[: defined.start()], about):
+            is_whole = not statement.resolved[defined.end() :].strip(" .")
+            return Reading(defined["whole"] if is_whole else statement.text, found=True, items=(statement.item,))
+    return Reading(own[0].text, found=True, items=(own[0].item,))
+
+
+def _is_name_of(text: str, about: str) -> bool:
+    """Whether what stands before the verb is the subject's name, in whatever length, and no more."""
+    known = about.split()
+    words = TOKEN.findall(_PARENTHESIS.sub(" ", text))
+    return bool(words) and all(word.lower() in known or not word.islower() or len(word) <= _PARTICLE for word in words)
 
 
 def _follow_relations(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
@@ -168,7 +199,8 @@ def _path(
     last, passed = statements[-1], excluded | {statement.about for statement in statements[:-1]}
     if question.kind != "person":
         passed.add(last.about)
-    found = find_answer(question.kind, last.text, question.terms & _LIFE or question.terms, passed)
+    text = last.resolved if question.kind == "person" else last.text
+    found = find_answer(question.kind, text, question.terms & _LIFE or question.terms, passed)
     near = 0.0 if found is None else 0.25 if found.distance < _NEAR else 0.05
     score = _covered(terms, weights) + near - 0.06 * (len(statements) - 1)
     answer = found.text if found else ""

@@ -15,6 +15,11 @@ Span = tuple[int, int]
 
 _FAR = 1000.0
 _PLACE_WORD = re.compile(r"\b(?:in|at|near|to|from|of|on|outside)\s(?:the\s)?(?:\w+\sof\s)?\Z")
+_IN_PLACE = re.compile(r"\b(?:in|at|near|outside)\s(?:the\s)?\Z")
+# From a word of the question to who did it, with no other verb on the way.
+_BY = re.compile(r"(?:(?!\w{2,20}ed\b)[^,.;])*\bby\s(?:(?:the|his|her|its|their)\s)?")
+_CLAUSE = 80
+_AGENT = 45.0
 _NUMBER = re.compile(
     r"\b(?:(?:about|around|over|nearly|approximately)\s)?(?:\d[\d,.]*\d|\d|one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|hundred)"
@@ -66,7 +71,7 @@ def find_answer(kind: Kind, sentence: str, wanted: Set[str], excluded: Set[str])
     best: Found | None = None
     for span in _spans(kind, sentence):
         text = sentence[span[0] : span[1]]
-        distance = _distance(span, anchors)
+        distance = _distance(span, anchors) + (_strangeness(span, sentence, anchors) if kind == "person" else 0.0)
         if (best is None or distance < best.distance) and normalise_name(text) not in excluded:
             best = Found(text[-4:] if kind == "year" and text[-4:].isdigit() else text, distance)
     return best
@@ -80,6 +85,14 @@ def _distance(span: Span, anchors: list[Span]) -> float:
             continue
         best = min(best, span[0] - end if span[0] >= end else 2.0 * (start - span[1]) + 15)
     return best
+
+
+def _strangeness(span: Span, sentence: str, anchors: list[Span]) -> float:
+    """What to add to the distance of a person's name: less where it names who did it, more where it names a place."""
+    if _IN_PLACE.search(sentence, max(0, span[0] - 12), span[0]):
+        return _AGENT
+    after = max((end for _, end in anchors if end <= span[0]), default=span[0])
+    return -_AGENT if span[0] - after < _CLAUSE and _BY.fullmatch(sentence, after, span[0]) else 0.0
 
 
 def _life(sentence: str) -> list[str]:
