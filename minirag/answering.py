@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Sequence
@@ -11,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from minirag import loop
 from minirag.index import Index
-from minirag.models import OFFLINE
+from minirag.models import VARIABLE
 from minirag.ranking import check_k
 from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading
 from minirag.retrieving import find_passage
-from minirag.strategies import STRATEGIES
+from minirag.strategies import STRATEGIES, default_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,7 @@ def ask(
     question: str,
     index: Index | str | PathLike[str],
     *,
-    strategy: str = "indexrag",
+    strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
@@ -46,7 +47,8 @@ def ask(
         question: In any language.
         index: An open index, or the path of one, which is then opened for reading.
         strategy: "indexrag" (one search over facts and bridging facts), "kirag" (a chain of reasoning ranks passages),
-            "ircot" (thoughts retrieve) or "naive" (passages); see `minirag.strategies`.
+            "ircot" (thoughts retrieve) or "naive" (passages); see `minirag.strategies`. None is "indexrag" with a
+            model, which is then called once, and "kirag" offline, where calls cost nothing.
         k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
         model: Another model than the index's.
         options: Of the strategy.
@@ -59,6 +61,7 @@ def ask(
         IndexFileError: When the index cannot be opened.
         LLMError: When the model cannot be called, or its reply not be used.
     """
+    _warn_offline(index, model)
     return loop.run(_ask(question, index, strategy, k, model, options))
 
 
@@ -66,12 +69,13 @@ async def aask(
     question: str,
     index: Index | str | PathLike[str],
     *,
-    strategy: str = "indexrag",
+    strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
+    _warn_offline(index, model)
     return await loop.await_(_ask(question, index, strategy, k, model, options))
 
 
@@ -79,7 +83,7 @@ def retrieve(
     question: str,
     index: Index | str | PathLike[str],
     *,
-    strategy: str = "indexrag",
+    strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
@@ -92,7 +96,7 @@ async def aretrieve(
     question: str,
     index: Index | str | PathLike[str],
     *,
-    strategy: str = "indexrag",
+    strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
     **options: Any,  # noqa: ANN401
@@ -101,22 +105,30 @@ async def aretrieve(
     return await loop.await_(_retrieve_alone(question, index, strategy, k, model, options))
 
 
+def _warn_offline(index: Index | str | PathLike[str], model: str | None) -> None:
+    """Say, at the caller's line, that nobody chose the weaker engine."""
+    chosen = index.model_is_chosen if isinstance(index, Index) else bool(os.environ.get(VARIABLE))
+    if model is None and not chosen:
+        warnings.warn(_WARNING, stacklevel=3)
+
+
 async def _retrieve_alone(
     question: str,
     index: Index | str | PathLike[str],
-    strategy: str,
+    strategy: str | None,
     k: int | None,
     model: str | None,
     options: dict[str, Any],
 ) -> Evidence:
     with _opened(index, model) as opened:
-        return await _retrieve(question, opened, opened.reasoner(model, Ledger()), strategy, k, options)
+        reasoner = opened.reasoner(model, Ledger())
+        return await _retrieve(question, opened, reasoner, strategy or default_strategy(reasoner.model), k, options)
 
 
 async def _ask(
     question: str,
     index: Index | str | PathLike[str],
-    strategy: str,
+    strategy: str | None,
     k: int | None,
     model: str | None,
     options: dict[str, Any],
@@ -125,8 +137,7 @@ async def _ask(
     ledger = Ledger()
     with _opened(index, model) as opened:
         reasoner = opened.reasoner(model, ledger)
-        if reasoner.model == OFFLINE and not opened.model_is_chosen and model is None:
-            warnings.warn(_WARNING, stacklevel=2)
+        strategy = strategy or default_strategy(reasoner.model)
         snapshot = opened.snapshot
         evidence = await _retrieve(question, opened, reasoner, strategy, k, options)
         reading = Reading(NOT_FOUND, found=False, items=())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -17,8 +18,8 @@ class Progress:
         """Choose.
 
         Args:
-            show: True for bars on standard error (in a notebook, below the cell), False for nothing, or a function
-                that is told the stage's name, how many of its steps are done, and how many there are.
+            show: True for bars where somebody sees them, on a terminal or below a notebook's cell; False for nothing;
+                or a function that is told the stage's name, how many of its steps are done, and how many there are.
         """
         self._show = show
 
@@ -52,4 +53,5 @@ def _bar(name: str, total: int) -> Any:  # noqa: ANN401  tqdm has no types
         warnings.simplefilter("ignore")  # a notebook without widgets falls back to text
         from tqdm.auto import tqdm
 
-    return tqdm(total=total, desc=name, delay=_DELAY, leave=False)
+    in_notebook = any(each.__module__ == "tqdm.notebook" for each in tqdm.__mro__)
+    return tqdm(total=total, desc=name, delay=_DELAY, leave=False, disable=not (in_notebook or sys.stderr.isatty()))

@@ -93,7 +93,9 @@ class OpenIndex:
         self.aligner: Encoder = aligner_of(self.encoder)
         self._check_encoders(header)
         if settings is not None and settings != self.settings:
-            raise ValueError(f"{self.path} was built with {self.settings}; settings are fixed when an index is created")
+            raise ValueError(
+                f"{self.path} was built with {self._differing(settings)}: settings are fixed when it is created"
+            )
 
     def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
         if mode == "r" or find_file(self.path).exists():
@@ -118,6 +120,10 @@ class OpenIndex:
             raise EncoderMismatchError(
                 self.path, built_with=known_aligner["name"], given=self.aligner.name, remedy=remedy
             )
+
+    def _differing(self, settings: Settings) -> str:
+        own, given = asdict(self.settings), asdict(settings)
+        return ", ".join(f"{name}={own[name]}, not {given[name]}" for name in own if own[name] != given[name])
 
     def __repr__(self) -> str:
         """Path and model."""
@@ -177,6 +183,14 @@ class OpenIndex:
         """Whether there is a document with this id."""
         return isinstance(document_id, str) and self._store.snapshot.find_document(document_id) is not None
 
+    def document_ids(self) -> list[str]:
+        """The ids of all documents, in the order of the file."""
+        ids: list[str] = []
+        for segment in self._store.snapshot.segments:
+            alive = segment.alive("documents")
+            ids += [segment.head(row)[0] for row in range(segment.count("documents")) if alive is None or alive[row]]
+        return ids
+
     def refresh(self) -> bool:
         """Move to the newest commit, of this or another process; costs next to nothing when there is none.
 
@@ -224,15 +238,15 @@ class OpenIndex:
     # --- searching -------------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, *, k: int = 10, kinds: Collection[Kind] | None = None, mode: SearchMode = "dense"
+        self, query: str, *, k: int = 10, kinds: Kind | Collection[Kind] | None = None, mode: SearchMode = "dense"
     ) -> list[Hit]:
         """Retrieve without any LLM.
 
         Args:
             query: Any text; blank finds nothing.
             k: How many hits at most, at least 1.
-            kinds: Of "passage", "fact", "bridge" and "triple"; None for facts and bridging facts, and in the other
-                modes for passages, by which words are counted.
+            kinds: One or several of "passage", "fact", "bridge" and "triple"; None for facts and bridging facts, and in
+                the other modes for passages, by which words are counted.
             mode: "dense" compares meanings by cosine similarity, "lexical" words by BM25, "hybrid" joins both
                 rankings (reciprocal rank fusion; Cormack et al. 2009).
 
@@ -246,7 +260,8 @@ class OpenIndex:
         if not isinstance(query, str):
             raise ValueError(f"the query must be a string, not {query!r}")
         check_k(k)
-        wanted = tuple(kinds) if kinds is not None else FLAT if mode == "dense" else PASSAGES
+        given: Collection[Kind] | None = (kinds,) if isinstance(kinds, str) else kinds
+        wanted = tuple(given) if given is not None else FLAT if mode == "dense" else PASSAGES
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
         snapshot = self._store.snapshot

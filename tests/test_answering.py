@@ -33,7 +33,7 @@ def test_offline_answer_joins_two_documents(path: Path) -> None:
     assert answer.found
     assert {"henry"} <= {citation.document_id for citation in answer.citations}
     assert [citation.number for citation in answer.citations] == list(range(1, len(answer.citations) + 1))
-    assert (answer.model, answer.strategy, answer.question) == ("offline", "indexrag", QUESTION)
+    assert (answer.model, answer.strategy, answer.question) == ("offline", "kirag", QUESTION)
     assert (answer.usage.calls, answer.usage.cost) == (0, 0.0)
 
 
@@ -52,8 +52,8 @@ def test_naive_sees_passages(path: Path) -> None:
 
 
 def test_balanced_selection(path: Path) -> None:
-    assert "bridge" not in {hit.kind for hit in retrieve(QUESTION, path, k=10, k_b=0).hits}
-    kinds = [hit.kind for hit in retrieve(QUESTION, path, k=3, k_b=1).hits]
+    assert "bridge" not in {hit.kind for hit in retrieve(QUESTION, path, strategy="indexrag", k=10, k_b=0).hits}
+    kinds = [hit.kind for hit in retrieve(QUESTION, path, strategy="indexrag", k=3, k_b=1).hits]
     assert kinds.count("bridge") == 1
 
 
@@ -89,8 +89,8 @@ def test_an_empty_index_answers_that_it_found_nothing(tmp_path: Path) -> None:
         ({"k": "3"}, "k must be a whole number, not '3'"),
         ({"k": 0}, "k must be at least 1, not 0"),
         ({"strategy": "magic"}, "unknown strategy 'magic'; there are naive, indexrag"),
-        ({"k_b": -1}, "must not be negative"),
-        ({"colour": "red"}, r"strategy 'indexrag' has no option 'colour'; it has k_b"),
+        ({"strategy": "indexrag", "k_b": -1}, "must not be negative"),
+        ({"strategy": "indexrag", "colour": "red"}, r"strategy 'indexrag' has no option 'colour'; it has k_b"),
     ],
 )
 def test_wrong_arguments(path: Path, arguments: dict[str, object], message: str) -> None:

@@ -215,14 +215,14 @@ def test_settings_are_fixed_at_creation(folder: Path) -> None:
     assert run("index", "docs", "--index", "notes.usearch").exit_code == 0
     result = run("index", "docs", "--index", "notes.usearch", "--passage-tokens", "50", "--quiet")
     assert result.exit_code == 2
-    assert "notes.usearch was built with Settings(passage_tokens=40," in result.stderr
+    assert "notes.usearch was built with passage_tokens=40, not 50, bridge_max_documents=5, not 10" in result.stderr
 
 
 # --- ask -----------------------------------------------------------------------------------------------------------
 
 
 def test_ask_prints_answer_citations_and_cost(notes: Path) -> None:
-    result = run("ask", "When was Henry Edwards born?", "--index", notes)
+    result = run("ask", "When was Henry Edwards born?", "--index", notes, "--strategy", "indexrag")
 
     assert result.exit_code == 0
     assert re.sub(r"[\d.]+ s\n", "T s\n", result.stdout) == (
@@ -246,10 +246,11 @@ def test_ask_shows_the_chain_where_there_is_one(notes: Path) -> None:
 
 
 def test_ask_as_json_is_the_whole_answer(notes: Path) -> None:
-    result = run("ask", QUESTION, "--index", notes, "--json", "--model", "offline", "-k", "3", "--k-b", "0")
+    options = ("--strategy", "indexrag", "-k", "3", "--k-b", "0")
+    result = run("ask", QUESTION, "--index", notes, "--json", "--model", "offline", *options)
 
     answer = json.loads(result.stdout)
-    expected = minirag.ask(QUESTION, notes, k=3, k_b=0, model="offline").to_dict()
+    expected = minirag.ask(QUESTION, notes, strategy="indexrag", k=3, k_b=0, model="offline").to_dict()
     expected["usage"]["seconds"] = answer["usage"]["seconds"]
     assert answer == json.loads(json.dumps(expected))
     assert answer["question"] == QUESTION
@@ -415,8 +416,8 @@ def test_repair_saves_into_a_new_file(notes: Path) -> None:
         (["ask", "x", "--index", "notes.usearch", "-k", "0"], "0 is not in the range x>=1"),
         (["ask", "x", "--index", "notes.usearch", "--strategy", "naive", "--k-b", "1"], "--k-b is no option of"),
         (
-            ["ask", "x", "--index", "notes.usearch", "--no-bridges"],
-            "--no-bridges is no option of the strategy indexrag",
+            ["ask", "x", "--index", "notes.usearch", "--k-b", "2"],
+            "--k-b is no option of the strategy kirag",
         ),
         (["ask", "x", "--index", "notes.usearch", "--strategy", "ircot", "--over", "x"], "'x' is not one of 'naive', "),
         (["ask", "x", "--index", "notes.usearch", "--api-base", "http://x"], "--api-base needs a --model"),
@@ -660,3 +661,12 @@ def test_bench_measures(folder: Path) -> None:
     assert result.exit_code == 0
     assert json.loads((folder / "bench.json").read_text(encoding="utf-8"))["quick"] is True
     assert "| what " in result.stdout
+
+
+def test_info_lists_documents(notes: Path) -> None:
+    assert run("info", notes, "--documents").stdout.splitlines() == minirag.Index(notes, mode="r").document_ids()
+    assert json.loads(run("info", notes, "--documents", "--json").stdout) == ["aylwin", "henry"]
+
+
+def test_offline_the_default_strategy_is_the_best_one(notes: Path) -> None:
+    assert json.loads(run("ask", QUESTION, "--index", notes, "--json").stdout)["strategy"] == "kirag"

@@ -202,7 +202,9 @@ def test_settings_are_kept_and_fixed(path: Path) -> None:
     Index(path, settings=settings).close()
     with Index(path) as index:
         assert index.settings == settings
-    with pytest.raises(ValueError, match="settings are fixed when an index is created"):
+    with pytest.raises(
+        ValueError, match="passage_tokens=32, not None, bridge_max_documents=3, not 10: settings are fixed"
+    ):
         Index(path, settings=Settings())
 
 
@@ -357,3 +359,12 @@ def test_an_open_index_is_not_pickled_or_copied(index: Index) -> None:
     for use in (pickle.dumps, copy.copy, copy.deepcopy):
         with pytest.raises(TypeError, match="pass its path, and open it there"):
             use(index)
+
+
+def test_document_ids(index: Index) -> None:
+    index.delete("henry", progress=False)
+    assert index.document_ids() == ["aylwin", "lake"]
+
+
+def test_one_kind_needs_no_list(index: Index) -> None:
+    assert {hit.kind for hit in index.search("lake", kinds="passage")} == {"passage"}

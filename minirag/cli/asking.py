@@ -30,7 +30,7 @@ from minirag.records import KINDS, Kind
 @command(epilog='\b\nExample:\n  minirag ask "Where was the director of Aylwin born?" --index notes.usearch')
 @click.argument("question")
 @index_option
-@strategy_option()
+@strategy_option
 @k_option
 @strategy_options
 @model_options
@@ -39,7 +39,7 @@ def ask(
     question: str,
     *,
     path: Path,
-    strategy: str,
+    strategy: str | None,
     k: int | None,
     model: str | None,
     api_base: str | None,
@@ -50,7 +50,7 @@ def ask(
 
     An index that holds no answer is not an error: the output says so, and the exit code is 0.
     """
-    chosen = chosen_options(strategy, options)
+    chosen = chosen_options(strategy, model, options)
     require_index(path)
     with Index(path, mode="r", **model_arguments(model, api_base)) as opened:
         answer = answering.ask(question, opened, strategy=strategy, k=k, **chosen)

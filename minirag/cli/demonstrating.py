@@ -35,14 +35,14 @@ _BRIDGES = 30  # bridging facts looked through for one between the cited passage
 
 @command(epilog="\b\nExample:\n  minirag demo\n  minirag demo --index demo.usearch --strategy indexrag")
 @click.option("--index", "path", type=FILE, metavar="FILE", help="Keep the index in this file [a temporary one].")
-@strategy_option("kirag")
+@strategy_option
 @k_option
 @strategy_options
 @model_options
 def demo(
     *,
     path: Path | None,
-    strategy: str,
+    strategy: str | None,
     k: int | None,
     model: str | None,
     api_base: str | None,
@@ -54,7 +54,7 @@ def demo(
     bridging facts, of one document and of several, that led to it.
     """
     started = time.perf_counter()
-    chosen, arguments = chosen_options(strategy, options), model_arguments(model, api_base)
+    chosen, arguments = chosen_options(strategy, model, options), model_arguments(model, api_base)
     note_offline(model, "running")
     with _place(path) as place, Index(place, **arguments) as opened:
         spent = _build(opened)

@@ -20,8 +20,9 @@ from minirag.wording import count, describe_usage, one_line
 @click.argument("file", required=False, type=FILE)
 @click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
 @click.option("--verify", "verifies", is_flag=True, help="Check every byte instead, and say what is damaged.")
+@click.option("--documents", "lists", is_flag=True, help="List the ids of all documents instead.")
 @json_option
-def info(*, file: Path | None, path: Path | None, verifies: bool, as_json: bool) -> None:
+def info(*, file: Path | None, path: Path | None, verifies: bool, lists: bool, as_json: bool) -> None:
     """Say what is in an index: counts, encoder, model, settings, size.
 
     With --verify the exit code is 1 when something is damaged.
@@ -34,11 +35,22 @@ def info(*, file: Path | None, path: Path | None, verifies: bool, as_json: bool)
         _verify(chosen, as_json=as_json)
         return
     with Index(chosen, mode="r", model=OFFLINE) as opened:
+        if lists:
+            _echo_ids(opened.document_ids(), as_json=as_json)
+            return
         found = opened.info()
     if as_json:
         echo_json(asdict(found))
     else:
         _echo_info(found)
+
+
+def _echo_ids(ids: list[str], *, as_json: bool) -> None:
+    if as_json:
+        echo_json(ids)
+    else:
+        for document_id in ids:
+            click.echo(one_line(document_id))
 
 
 def _verify(path: Path, *, as_json: bool) -> None:

@@ -15,7 +15,7 @@ from minirag.errors import IndexMissingError
 from minirag.following import SIGNALS
 from minirag.models import OFFLINE, VARIABLE
 from minirag.retrieving import SearchMode
-from minirag.strategies import STRATEGIES, ircot, kirag
+from minirag.strategies import STRATEGIES, default_strategy, ircot, kirag
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -32,13 +32,9 @@ index_option = click.option(
 )
 
 
-def strategy_option(default: str = "indexrag") -> Callable[[Decorated], Decorated]:
-    """`--strategy`, with the command's own default."""
-    return click.option(
-        "--strategy", type=click.Choice(list(STRATEGIES)), default=default, show_default=True, help="How to retrieve."
-    )
-
-
+strategy_option = click.option(
+    "--strategy", type=click.Choice(list(STRATEGIES)), help="How to retrieve [indexrag with a model, kirag offline]."
+)
 k_option = click.option(
     "-k", type=click.IntRange(min=1), help="How many pieces of evidence are read [10 facts, or 5 passages]."
 )
@@ -103,13 +99,14 @@ def strategy_options(function: Decorated) -> Decorated:
     return function
 
 
-def chosen_options(strategy: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The strategy options that the user gave.
+def chosen_options(strategy: str | None, model: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The strategy options that the user gave, of the strategy or of the model's default one.
 
     Raises:
         click.UsageError: If the strategy does not take one of them.
     """
-    return options_by_strategy([strategy], options)[strategy]
+    chosen = strategy or default_strategy(model or OFFLINE)
+    return options_by_strategy([chosen], options)[chosen]
 
 
 def options_by_strategy(strategies: Iterable[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from minirag.models import OFFLINE
 from minirag.records import Evidence
 from minirag.strategies import indexrag, ircot, kirag, naive
 
@@ -16,3 +17,8 @@ STRATEGIES: dict[str, Strategy] = {
     "kirag": kirag.retrieve,
     "ircot": ircot.retrieve,
 }
+
+
+def default_strategy(model: str) -> str:
+    """What is asked by when nobody says: one call with a model; offline, where calls are free, the best evidence."""
+    return "kirag" if model == OFFLINE else "indexrag"
