@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from minirag.encoder import FILES, SHIPPED, HostedEncoder, OnnxEncoder, open_encoder
 from minirag.encoder.onnx_encoder import BATCH_TEXTS, BATCH_TOKENS, make_batches
 from minirag.errors import EncoderError
+from minirag.evaluation.honest import honest_vector
 from minirag.llm import Retries
 from minirag.training.export import take_fingerprint
-from tests.honest import honest_vector
 from tests.loopback import Loopback, Served, status
 
 LONG = (
