@@ -27,7 +27,7 @@ ROWS = [
     {"minirag.reasoner"},
     {"minirag.encoder"},
     {"minirag.llm", "minirag.storage", "minirag.loop", "minirag.progress"},
-    {"minirag.demo", "minirag.naming"},
+    {"minirag.demo", "minirag.naming", "minirag.datasets"},
     {"minirag.records"},
     {"minirag.showing"},
     {"minirag.errors", "minirag.wording"},

@@ -103,7 +103,7 @@ def evaluate(
         IndexFileError: If the index cannot be read.
     """
     questions = dataset.sample(limit, seed=seed).questions
-    _check_gold(questions, index)
+    _check_gold(questions, dataset.absent, index)
     name = model or index.model
     if concurrency is None:
         concurrency = 1 if name == OFFLINE else 8
@@ -283,9 +283,9 @@ async def _side_by_side(
         await asyncio.gather(*workers, return_exceptions=True)
 
 
-def _check_gold(questions: Iterable[Question], index: Index) -> None:
+def _check_gold(questions: Iterable[Question], absent: frozenset[str], index: Index) -> None:
     for question in questions:
-        missing = [gold_id for gold_id in question.gold_ids if gold_id not in index]
+        missing = [gold_id for gold_id in question.gold_ids if gold_id not in absent and gold_id not in index]
         if missing:
             raise InputError(
                 f"{index.path}: has no document {missing[0]!r}, which question {question.id!r} needs. "
