@@ -11,6 +11,7 @@
     │   ├── IndexClosedError       used after close()
     │   ├── IndexWriteError        the disk refused: full, no permission, vanished folder
     │   └── EncoderMismatchError   the vectors in the file came from another encoder
+    ├── OutputError                a file to be written for people that could not be; has `path`
     ├── EncoderError               an encoder that cannot be loaded or run
     └── LLMError                   about the model or its provider
         ├── LLMSetupError          ends a run at once: wrong key, unknown model, no credit
@@ -38,6 +39,19 @@ class MiniragError(Exception):
 
 class InputError(MiniragError):
     """A document, file or setting that cannot be used. The message names it and says why."""
+
+
+class OutputError(MiniragError):
+    """A page or an export that could not be written; what was there before is as it was.
+
+    Attributes:
+        path: The file.
+    """
+
+    def __init__(self, path: Path | str, message: str) -> None:
+        """Put the path in front of the message."""
+        self.path = Path(path)
+        super().__init__(f"{self.path}: {message}")
 
 
 class IndexFileError(MiniragError):

@@ -27,28 +27,34 @@ class Link(NamedTuple):
     Attributes:
         kind: "triple", "fact", "bridging fact" or "passage", as found; "thought" for what a model said on the way.
         text: What it says.
-        sources: The passages that say so; none behind a thought.
+        sources: The passages that say so, in words; none behind a thought.
+        passage_ids: Their ids.
     """
 
     kind: str
     text: str
     sources: tuple[str, ...]
+    passage_ids: tuple[str, ...] = ()
 
 
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
-class _Hit(Protocol):
+class ShowableHit(Protocol):
+    """A hit, likewise."""
+
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str: ...  # noqa: D102
     @property
-    def text(self) -> str: ...
+    def text(self) -> str: ...  # noqa: D102
     @property
-    def document_ids(self) -> Sequence[str]: ...
+    def score(self) -> float: ...  # noqa: D102
     @property
-    def passage_ids(self) -> Sequence[str]: ...
+    def document_ids(self) -> Sequence[str]: ...  # noqa: D102
     @property
-    def titles(self) -> Sequence[str]: ...
+    def passage_ids(self) -> Sequence[str]: ...  # noqa: D102
+    @property
+    def titles(self) -> Sequence[str]: ...  # noqa: D102
 
 
 class _Citation(Protocol):
@@ -84,11 +90,11 @@ class Showable(Protocol):
     @property
     def citations(self) -> Sequence[_Citation]: ...  # noqa: D102
     @property
-    def evidence(self) -> Sequence[_Hit]: ...  # noqa: D102
+    def evidence(self) -> Sequence[ShowableHit]: ...  # noqa: D102
     @property
     def used(self) -> Sequence[int]: ...  # noqa: D102
     @property
-    def chain(self) -> Sequence[_Hit]: ...  # noqa: D102
+    def chain(self) -> Sequence[ShowableHit]: ...  # noqa: D102
     @property
     def steps(self) -> Sequence[_Step]: ...  # noqa: D102
     @property
@@ -175,7 +181,7 @@ def citation_lines(answer: Showable, *, indent: str = "") -> Iterator[Line]:
         yield Line(wrap(part, first=inner, indent=inner), is_faint=True)
 
 
-def _to_link(hit: _Hit, numbers: dict[str, int]) -> Link:
+def _to_link(hit: ShowableHit, numbers: dict[str, int]) -> Link:
     """A source that is cited goes by its number, another by the passage's id."""
     titles = dict(zip(hit.document_ids, hit.titles, strict=False))
     sources = []
@@ -183,7 +189,12 @@ def _to_link(hit: _Hit, numbers: dict[str, int]) -> Link:
         document = passage.rpartition("#")[0]
         name = f"{document} [{numbers[passage]}]" if passage in numbers else passage
         sources.append(_named(titles.get(document, ""), name))
-    return Link("bridging fact" if hit.kind == "bridge" else hit.kind, one_line(hit.text), tuple(sources))
+    return Link(
+        "bridging fact" if hit.kind == "bridge" else hit.kind,
+        one_line(hit.text),
+        tuple(sources),
+        tuple(hit.passage_ids),
+    )
 
 
 def _named(title: str, name: str) -> str:

@@ -15,6 +15,7 @@ from minirag.errors import (
     InputError,
     LLMReplyError,
     MiniragError,
+    OutputError,
 )
 
 
@@ -26,6 +27,7 @@ from minirag.errors import (
         IndexVersionError("a.usearch", found=9, supported=1),
         IndexLockedError("a.usearch", 42),
         IndexWriteError("a.usearch", "the disk is full", needed=5),
+        OutputError("page.html", "the disk is full"),
         EncoderMismatchError("a.usearch", built_with="one", given="another"),
         LLMReplyError("openai/any", "no JSON"),
     ],

@@ -29,7 +29,8 @@ ROWS = [
     {"minirag.llm", "minirag.storage", "minirag.loop", "minirag.progress"},
     {"minirag.demo", "minirag.naming", "minirag.datasets"},
     {"minirag.records"},
-    {"minirag.showing"},
+    {"minirag.pages"},
+    {"minirag.showing", "minirag.output"},
     {"minirag.errors", "minirag.wording"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

@@ -115,7 +115,7 @@ def test_text_fits_and_commands_no_terminal(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_the_path_is_the_chain_else_thoughts_and_used_facts() -> None:
     def path(answer: Answer) -> list[tuple[str, str, tuple[str, ...]]]:
-        return [tuple(link) for link in find_path(answer)]  # type: ignore[misc]  # a NamedTuple's values
+        return [(link.kind, link.text, link.sources) for link in find_path(answer)]
 
     cited, other = "henry [1]", "Aylwin (film) — aylwin#0-a1"
     assert path(ANSWER) == [("triple", DIRECTED.text, (other,)), ("triple", BORN.text, (cited,))]

@@ -9,6 +9,7 @@ import click
 
 from minirag import answering
 from minirag.cli.options import (
+    FILE,
     chosen_options,
     index_option,
     json_option,
@@ -24,6 +25,7 @@ from minirag.cli.printing import echo_answer, echo_hit, echo_json
 from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.pages import write_page
 from minirag.records import KINDS, Kind
 
 
@@ -35,6 +37,7 @@ from minirag.records import KINDS, Kind
 @strategy_options
 @model_options
 @json_option
+@click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
 def ask(
     question: str,
     *,
@@ -44,6 +47,7 @@ def ask(
     model: str | None,
     api_base: str | None,
     as_json: bool,
+    page: Path | None,
     **options: int | str | bool | None,
 ) -> None:
     """Answer QUESTION from an index, with the passages that say so.
@@ -55,6 +59,8 @@ def ask(
     with Index(path, mode="r", **model_arguments(model, api_base)) as opened:
         answer = answering.ask(question, opened, strategy=strategy, k=k, **chosen)
     note_offline(model, "answered")
+    if page is not None:
+        write_page(page, answer.to_html())
     if as_json:
         echo_json(answer.to_dict())
     else:

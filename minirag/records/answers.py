@@ -94,6 +94,12 @@ class Answer:
         """The whole answer as JSON values."""
         return asdict(self)
 
+    def to_html(self) -> str:
+        """A whole page about it: the question, the steps, the answer, its passages, and all that was read."""
+        from minirag.pages.answer import answer_page
+
+        return answer_page(self)
+
     def show(self) -> None:
         """Print the question, the steps that lead from it to the answer, the answer, its passages, and the cost."""
         from minirag.showing import as_text
