@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,7 @@ from minirag.records import (
     Usage,
 )
 from minirag.splitting import split
+from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
 from minirag.storage.merging import read_document
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
@@ -89,7 +90,7 @@ class Builder:
         self._ledger = ledger
         self._settings = settings
         self._progress = progress
-        self._usage_before: dict[str, Any] = {}
+        self._usage_before = Usage()
 
     @property
     def _snapshot(self) -> Snapshot:
@@ -106,7 +107,7 @@ class Builder:
         """
         report = _Report()
         with self._store.writing(), self._open_journal() as journal:
-            self._usage_before = self._snapshot.header["usage"]
+            self._usage_before = usage_in(self._snapshot.header)
             retried = self._failed_documents()
             pending = set(self._snapshot.pending.tolist())
             source = iter(items)
@@ -219,7 +220,7 @@ class Builder:
     async def delete(self, document_ids: Iterable[str]) -> DeleteReport:
         """Take documents out, with everything derived from them, and bridge afresh what others still share."""
         with self._store.writing(), self._open_journal() as journal:
-            self._usage_before = self._snapshot.header["usage"]
+            self._usage_before = usage_in(self._snapshot.header)
             plan = _Plan([], {}, {})
             missing = []
             for document_id in dict.fromkeys(document_ids):
@@ -324,7 +325,8 @@ class Builder:
         if documents:
             header["model"] = self._reasoner.model
         spent = self._ledger.total()
-        header["usage"] = asdict(Usage(**self._usage_before) + replace(spent, seconds=round(spent.seconds, 3)))
+        usage = self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
+        header.update(usage_to_header(usage))
         return header
 
 

@@ -28,6 +28,7 @@ from minirag.retrieving import (
     nearest,
     to_hit,
 )
+from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.layout import aligner_in
 from minirag.storage.store import Mode, Store, find_file
 
@@ -105,7 +106,7 @@ class OpenIndex:
             **describe_encoders(opened, encoder),
             "settings": asdict(settings or Settings()),
             "model": "",
-            "usage": asdict(Usage()),
+            **usage_to_header(Usage()),
             "failed_passages": [],
             "failed_names": [],
         }
@@ -229,7 +230,7 @@ class OpenIndex:
             dimensions=header["encoder"]["dimensions"],
             model=header["model"],
             settings=self.settings,
-            usage=Usage(**header["usage"]),
+            usage=usage_in(header),
             bytes=snapshot.size,
             commits=snapshot.contents.commit,
             segments=len(snapshot.segments),

@@ -606,3 +606,28 @@ def test_importing_litellm_leaves_the_environment_and_standard_output_alone() ->
         print(sorted(added), litellm.suppress_debug_info)
     """
     assert in_child(code) == "[] True\n"
+
+
+# --- what is noted -------------------------------------------------------------------------------------------------
+
+
+def test_each_request_is_noted_with_its_retries() -> None:
+    ledger = Ledger(keeps_calls=True)
+
+    async def use(llm: LLM) -> None:
+        try:
+            await place(llm, ledger)
+            await text(llm, ledger)
+        finally:
+            await llm.close()
+
+    with Loopback([status(500), empty_choices(), OSLO, status(401, "Incorrect API key provided")]) as server:
+        llm = LLM("openai/any", api_base=server.api_base, api_key=KEY, retries=QUICK)
+        with pytest.raises(LLMSetupError, match="Incorrect API key"):
+            asyncio.run(use(llm))
+    first, second = ledger.calls
+    assert (first.task, first.model, first.mode, first.attempts) == ("read", "openai/any", "json_schema", 3)
+    assert first.usage == Usage(1 + 1, 100, 10, 40, None, first.usage.seconds)
+    assert (first.error, second.error) == (None, "openai/any: Incorrect API key provided")
+    assert (second.mode, second.attempts, second.usage) == ("text", 1, Usage())
+    assert 0 <= first.started <= first.started + first.seconds <= second.started

@@ -40,7 +40,7 @@ def info(*, file: Path | None, path: Path | None, verifies: bool, lists: bool, a
             return
         found = opened.info()
     if as_json:
-        echo_json(asdict(found))
+        echo_json({**asdict(found), "usage": found.usage.to_dict()})
     else:
         _echo_info(found)
 
@@ -73,6 +73,7 @@ def _echo_info(found: IndexInfo) -> None:
         ("encoder", f"{found.encoder}, {found.dimensions:,} dimensions"),
         ("model", found.model or "none yet"),
         ("built by", describe_usage(found.usage)),
+        *((f"  {task}", describe_usage(part)) for task, part in found.usage.tasks.items() if part.calls),
         *((name.replace("_", " "), value) for name, value in asdict(found.settings).items()),
     ]
     rows = [(name, "the encoder's" if value is None else value) for name, value in rows]

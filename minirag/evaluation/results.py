@@ -59,7 +59,7 @@ class QuestionResult:
                 **entry,
                 "ranks": tuple(entry["ranks"]),
                 "documents": tuple(entry["documents"]),
-                "usage": Usage(**entry["usage"]),
+                "usage": Usage.from_dict(entry["usage"]),
             }
         )
 

@@ -153,7 +153,7 @@ class LLM:
             return []
         purpose = Purpose("embed", ledger, next(self._numbers))
         response = await self._sender.send(
-            lambda: self._transport.embed(texts), purpose, price=self.price, check=lambda _: None
+            lambda: self._transport.embed(texts), purpose, mode="vectors", price=self.price, check=lambda _: None
         )
         data = getattr(response, "data", None) or []
         items = [item if isinstance(item, dict) else item.model_dump() for item in data]
@@ -189,7 +189,7 @@ class LLM:
         while True:
             call = partial(self._transport.complete, request.messages, request.parameters)
             try:
-                return await self._sender.send(call, purpose, price=self.price, check=find_fault)
+                return await self._sender.send(call, purpose, mode=request.mode, price=self.price, check=find_fault)
             except BadRequestError as error:
                 self._accepted.learn(error.fault, request)
                 refused, request = request, self._accepted.request(messages, reply, budget=budget)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +18,7 @@ from minirag.llm.prices import Price
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import read_usage
-from minirag.records import Ledger, Task
+from minirag.records import Call, Ledger, Task, Usage
 
 _log = logging.getLogger(__name__)
 
@@ -47,6 +47,30 @@ class Purpose:
     number: int
 
 
+@dataclass(slots=True)
+class _Sending:
+    """A request on its way, with its retries."""
+
+    purpose: Purpose
+    started: float
+    attempts: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, usage: Usage) -> None:
+        """Count an answer."""
+        self.usage += usage
+        self.purpose.ledger.add(self.purpose.task, usage)
+
+    def end(self, model: str, mode: str, error: LLMError | None) -> Call:
+        """Note in the ledger how it ended."""
+        ledger = self.purpose.ledger
+        seconds = ledger.now() - self.started
+        reason = str(error) if error is not None else None
+        call = Call(self.purpose.task, model, mode, self.attempts, self.started, seconds, self.usage, reason)
+        ledger.note(call)
+        return call
+
+
 class Sender:
     """Sends the requests of one model."""
 
@@ -61,12 +85,14 @@ class Sender:
         call: Callable[[], Awaitable[Any]],
         purpose: Purpose,
         *,
+        mode: str,
         price: Price | None,
         check: Callable[[Any], Fault | None],
     ) -> Any:  # noqa: ANN401
         """Await `call()`, again if need be, until `check` finds nothing wrong with what it gives.
 
-        A request holds its place while it is open, not while it waits for its next attempt.
+        A request holds its place while it is open, not while it waits for its next attempt. The ledger is told how it
+        ended; `mode` says how the form of the reply is asked for.
 
         Raises:
             LLMSetupError: If no call can succeed.
@@ -74,10 +100,12 @@ class Sender:
             BadRequestError: If the provider did not accept the request as it is.
             LLMReplyError: If it refused the content or found it too long.
         """
+        sending = _Sending(purpose, purpose.ledger.now())
         outage = self._outages.setdefault(purpose.ledger, Outage(pause=self._retries.longest_wait))
 
         async def request() -> Any:  # noqa: ANN401
-            response = await self._count(call, purpose, price)
+            sending.attempts += 1
+            response = await self._count(call, sending, price)
             fault = check(response)
             if fault is not None:
                 raise FaultError(fault)
@@ -91,13 +119,17 @@ class Sender:
                 self._gate.leave()
 
         try:
-            return await retry(attempt, self._retries)
+            response = await retry(attempt, self._retries)
         except FaultError as error:
             if error.fault.kind == "transient":
                 outage.give_up(error.fault)
-            raise self._translate(error) from error
+            told = self._translate(error)
+            sending.end(self._model, mode, told)
+            raise told from error
+        sending.end(self._model, mode, None)
+        return response
 
-    async def _count(self, call: Callable[[], Awaitable[Any]], purpose: Purpose, price: Price | None) -> Any:  # noqa: ANN401
+    async def _count(self, call: Callable[[], Awaitable[Any]], sending: _Sending, price: Price | None) -> Any:  # noqa: ANN401
         """Run one attempt, and account for it if it was answered."""
         start = perf_counter()
         try:
@@ -106,7 +138,7 @@ class Sender:
             self._gate.note(rate_limited=error.fault.status == 429)
             raise
         self._gate.note(rate_limited=False)
-        purpose.ledger.add(purpose.task, read_usage(response, price, perf_counter() - start))
+        sending.add(read_usage(response, price, perf_counter() - start))
         return response
 
     async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minirag.records.answers import Answer, Citation, Evidence, Step
-from minirag.records.cost import Ledger, Task, Usage
+from minirag.records.cost import Call, Ledger, Task, Usage
 from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, IndexInfo
 from minirag.records.settings import Settings
 from minirag.records.thinking import (
@@ -24,6 +24,7 @@ __all__ = [
     "Answer",
     "Bridge",
     "BridgingFact",
+    "Call",
     "Citation",
     "ContextItem",
     "DeleteReport",

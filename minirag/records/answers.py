@@ -92,7 +92,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
-        return asdict(self)
+        return {**asdict(self), "usage": self.usage.to_dict()}
 
     def to_html(self) -> str:
         """A whole page about it: the question, the steps, the answer, its passages, and all that was read."""

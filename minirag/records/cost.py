@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
+from typing import Any, Literal
 
 Task = Literal["extract", "bridge", "extend", "think", "read", "embed"]
 
@@ -19,6 +21,8 @@ class Usage:
         cached_tokens: Of those sent, how many the provider had cached.
         cost: Dollars. 0.0 offline, None where a price is unknown.
         seconds: Wall time.
+        tasks: The same by task, in the order of their first calls; there `seconds` adds up calls that overlapped.
+            Empty in one task's own usage. Not compared.
     """
 
     calls: int = 0
@@ -27,10 +31,14 @@ class Usage:
     cached_tokens: int = 0
     cost: float | None = 0.0
     seconds: float = 0.0
+    tasks: Mapping[Task, Usage] = field(default_factory=dict, compare=False)
 
     def __add__(self, other: Usage) -> Usage:
-        """Sum of both; an unknown cost stays unknown."""
+        """Sum of both, task by task; an unknown cost stays unknown."""
         cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        tasks = dict(self.tasks)
+        for task, usage in other.tasks.items():
+            tasks[task] = tasks[task] + usage if task in tasks else usage
         return Usage(
             self.calls + other.calls,
             self.prompt_tokens + other.prompt_tokens,
@@ -38,21 +46,77 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             cost,
             self.seconds + other.seconds,
+            tasks,
         )
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        values = asdict(self)
+        for part in values["tasks"].values():
+            del part["tasks"]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Usage:
+        """From what `to_dict` gave; without "tasks" it is all of no task."""
+        tasks = {task: cls.from_dict(part) for task, part in values.get("tasks", {}).items()}
+        return cls(**{**values, "tasks": tasks})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request to a model, with its retries.
+
+    Attributes:
+        task: What it was for.
+        model: Its LiteLLM name.
+        mode: How the form of the reply was asked for: "json_schema", "json_object", "text", or "vectors".
+        attempts: How often it was sent.
+        started: Seconds after the run began.
+        seconds: From the first attempt to the end, the waits in between included.
+        usage: What its answers took, those included that could not be used.
+        error: Why it failed, in one line; None when it was answered.
+    """
+
+    task: Task
+    model: str
+    mode: str
+    attempts: int
+    started: float
+    seconds: float
+    usage: Usage
+    error: str | None = None
 
 
 class Ledger:
-    """Adds up the usage of one run, by task."""
+    """Adds up the usage of one run, by task, and keeps its calls where they are wanted.
 
-    def __init__(self) -> None:
-        """Start at nothing."""
+    Attributes:
+        by_task: What each task took.
+        calls: In the order in which they ended, if they are kept.
+    """
+
+    def __init__(self, *, keeps_calls: bool = False) -> None:
+        """Start at nothing; `keeps_calls` for a run that is short enough to remember each of them."""
         self.by_task: dict[Task, Usage] = {}
+        self.calls: list[Call] = []
+        self._keeps_calls = keeps_calls
+        self._started = perf_counter()
+
+    def now(self) -> float:
+        """Seconds since the run began."""
+        return perf_counter() - self._started
 
     def add(self, task: Task, usage: Usage) -> None:
         """Count `usage` for `task`."""
         self.by_task[task] = self.by_task.get(task, Usage()) + usage
 
+    def note(self, call: Call) -> None:
+        """Keep a call that ended, if calls are kept; its usage was counted when its answers came."""
+        if self._keeps_calls:
+            self.calls.append(call)
+
     def total(self, *, seconds: float | None = None) -> Usage:
         """The sum over all tasks; `seconds` replaces the calls' own, which overlap when they ran side by side."""
         total = sum(self.by_task.values(), Usage())
-        return total if seconds is None else replace(total, seconds=seconds)
+        return replace(total, seconds=total.seconds if seconds is None else seconds, tasks=dict(self.by_task))

@@ -1,0 +1,56 @@
+"""What calls take: sums, by task, as JSON."""
+
+import json
+
+from minirag.records import Call, Ledger, Usage
+
+
+def test_usages_add_up_task_by_task() -> None:
+    ledger = Ledger()
+    ledger.add("extract", Usage(2, 100, 20, 40, 0.5, 1.0))
+    ledger.add("read", Usage(1, 10, 2, 0, 0.25, 3.0))
+    ledger.add("extract", Usage(1, 50, 10, 0, 0.125, 1.0))
+    total = ledger.total(seconds=3.5)
+    assert total == Usage(4, 160, 32, 40, 0.875, 3.5)
+    assert list(total.tasks) == ["extract", "read"]
+    assert total.tasks["extract"] == Usage(3, 150, 30, 40, 0.625, 2.0)
+    both = total + total
+    assert both.tasks["read"] == Usage(2, 20, 4, 0, 0.5, 6.0)
+    assert (total + Usage(1, cost=None)).cost is None
+    assert (total + Usage(1, cost=None)).tasks["read"].cost == 0.25
+
+
+def test_a_total_is_not_changed_by_what_comes_later() -> None:
+    ledger = Ledger()
+    ledger.add("read", Usage(1))
+    total = ledger.total()
+    ledger.add("extract", Usage(1))
+    assert list(total.tasks) == ["read"]
+
+
+def test_usage_survives_json() -> None:
+    ledger = Ledger()
+    ledger.add("bridge", Usage(2, 100, 20, 40, None, 1.0))
+    total = ledger.total()
+    values = json.loads(json.dumps(total.to_dict()))
+    assert values["tasks"] == {
+        "bridge": {
+            "calls": 2,
+            "prompt_tokens": 100,
+            "completion_tokens": 20,
+            "cached_tokens": 40,
+            "cost": None,
+            "seconds": 1.0,
+        }
+    }
+    restored = Usage.from_dict(values)
+    assert (restored, restored.tasks) == (total, total.tasks)
+    assert Usage.from_dict({"calls": 3, "cost": 0.5}) == Usage(3, cost=0.5)
+
+
+def test_calls_are_kept_where_they_are_wanted() -> None:
+    call = Call("read", "openai/any", "text", 1, 0.0, 0.5, Usage(1))
+    ledger, keeping = Ledger(), Ledger(keeps_calls=True)
+    for each in (ledger, keeping):
+        each.note(call)
+    assert (ledger.calls, keeping.calls) == ([], [call])
