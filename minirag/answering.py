@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from contextlib import contextmanager
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from minirag import loop
@@ -16,7 +15,7 @@ from minirag.models import VARIABLE
 from minirag.ranking import check_k
 from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading
 from minirag.retrieving import find_passage
-from minirag.strategies import STRATEGIES, default_strategy
+from minirag.strategies import STRATEGIES, check_options, default_strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -169,15 +168,9 @@ async def _retrieve(
         raise ValueError("the question is blank")
     if k is not None:
         check_k(k)
-    if strategy not in STRATEGIES:
-        raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
-    retrieve = STRATEGIES[strategy]
-    known = [name for name, value in signature(retrieve).parameters.items() if value.kind is value.KEYWORD_ONLY]
-    if unknown := sorted(options.keys() - {*known} - {"k"}):
-        has = ", ".join(name for name in known if name != "k") or "none"
-        raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}")
+    check_options(strategy, options)
     chosen = options if k is None else {"k": k, **options}
-    return await retrieve(question, index, reasoner, **chosen)
+    return await STRATEGIES[strategy](question, index, reasoner, **chosen)
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, descr
 from minirag.errors import EncoderMismatchError
 from minirag.models import Models
 from minirag.ranking import check_k
-from minirag.records import KINDS, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
+from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
 from minirag.retrieving import (
     FLAT,
     FUSION_DEPTH,
@@ -22,6 +22,7 @@ from minirag.retrieving import (
     Row,
     SearchMode,
     best_rows,
+    find_document,
     find_passage,
     fuse,
     most_worded,
@@ -199,6 +200,17 @@ class OpenIndex:
             Whether there was a newer one.
         """
         return self._store.refresh()
+
+    def document(self, document_id: str) -> Document:
+        """A document by its id, as it was added.
+
+        Raises:
+            KeyError: When there is none.
+        """
+        found = find_document(self._store.snapshot, document_id)
+        if found is None:
+            raise KeyError(document_id)
+        return found
 
     def passage(self, passage_id: str) -> Passage:
         """A passage by its id.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from minirag.records import Hit, Kind, Passage
+from minirag.records import Document, Hit, Kind, Passage
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.vectors import quantise, search_exact
@@ -166,6 +166,18 @@ def to_hit(snapshot: Snapshot, found: Row) -> Hit:
 def _title(snapshot: Snapshot, document_id: str) -> str:
     found = snapshot.find_document(document_id)
     return "" if found is None else found[0].head(found[1])[1]
+
+
+def find_document(snapshot: Snapshot, document_id: str) -> Document | None:
+    """A document by its id, put together from its passages; None when it is not there."""
+    found = snapshot.find_document(document_id)
+    if found is None:
+        return None
+    segment, row = found
+    _, title, metadata, _, after = segment.documents[row]
+    start, end = segment.document_slices[row : row + 2].tolist()
+    parts = [before + text for text, _, before, *_ in (segment.passages[place] for place in range(start, end))]
+    return Document(document_id, "".join(parts) + after, title, metadata)
 
 
 def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | None:

@@ -16,7 +16,7 @@ ROWS = [
     {"minirag.__main__"},
     {"minirag.cli"},
     {"minirag"},
-    {"minirag.evaluation", "minirag.training"},
+    {"minirag.evaluation", "minirag.training", "minirag.adapters"},
     {"minirag.answering"},
     {"minirag.strategies"},
     {"minirag.index"},

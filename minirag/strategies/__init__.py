@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Collection, Coroutine
+from inspect import signature
 from typing import Any
 
 from minirag.models import OFFLINE
@@ -22,3 +23,18 @@ STRATEGIES: dict[str, Strategy] = {
 def default_strategy(model: str) -> str:
     """What is asked by when nobody says: one call with a model; offline, where calls are free, the best evidence."""
     return "kirag" if model == OFFLINE else "indexrag"
+
+
+def check_options(strategy: str, options: Collection[str]) -> None:
+    """Check that there is such a strategy, and that it takes such options.
+
+    Raises:
+        ValueError: If not; the message names what there is.
+    """
+    if strategy not in STRATEGIES:
+        raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+    parameters = signature(STRATEGIES[strategy]).parameters
+    known = [name for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
+    if unknown := sorted(set(options) - {*known, "k"}):
+        has = ", ".join(name for name in known if name != "k") or "none"
+        raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}")

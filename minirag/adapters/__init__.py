@@ -1,0 +1,1 @@
+"""minirag in other frameworks' own types, one module each; importing one needs the extra of its name."""
