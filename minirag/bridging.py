@@ -10,7 +10,7 @@ from typing import Any
 
 import xxhash
 
-from minirag.errors import LLMError, LLMSetupError
+from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import in_batches, run_all
 from minirag.naming.names import is_bridge_name, normalise_name
 from minirag.reasoner import Reasoner
@@ -134,7 +134,7 @@ async def bridge_all(
     reasoner: Reasoner,
     journal: Journal | None,
     progress: Progress,
-) -> tuple[list[Bridge], dict[str, LLMError]]:
+) -> tuple[list[Bridge], dict[str, LLMError | BudgetExceededError]]:
     """Have bridging facts written for all entities, several per call.
 
     Args:
@@ -144,13 +144,13 @@ async def bridge_all(
         progress: Told how many entities were done.
 
     Returns:
-        The bridging facts, and by normalised name why an entity failed.
+        The bridging facts, and by normalised name why an entity failed, or that the run's budget ended before it.
 
     Raises:
         LLMSetupError: When no call can succeed.
     """
     bridges: list[Bridge] = []
-    failed: dict[str, LLMError] = {}
+    failed: dict[str, LLMError | BudgetExceededError] = {}
     open_names: list[str] = []
     for name, entity in entities.items():
         kept = journal.get(_key(entity, reasoner)) if journal is not None else None
@@ -166,7 +166,7 @@ async def bridge_all(
             replies = await reasoner.bridge(shared)
         except LLMSetupError:
             raise
-        except LLMError as error:
+        except (LLMError, BudgetExceededError) as error:
             failed.update(dict.fromkeys(names, error))
         else:
             for entity, facts in zip(shared, replies, strict=True):

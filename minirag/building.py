@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
-from minirag.errors import LLMError, LLMSetupError
+from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
 from minirag.loading import content_hash
+from minirag.planning import BatchReport, Plan
 from minirag.progress import Progress
 from minirag.reasoner import Reasoner
 from minirag.records import (
@@ -51,23 +52,6 @@ BATCH = 512  # documents that are extracted, encoded and committed together
 Item = Document | Failure
 
 
-@dataclass(slots=True)
-class _Report:
-    added: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
-    unchanged: list[str] = field(default_factory=list)
-    failed: list[Failure] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Plan:
-    """What one batch does: documents to derive, documents that make room, and what of them is reused."""
-
-    documents: list[Document]
-    replaced: dict[str, tuple[int, int]]  # document id → segment number and row
-    known: dict[str, Extraction]  # extraction key → what the replaced version had
-
-
 class Builder:
     """One run of `add` or `delete`: holds the writer's lock for as long as its methods run."""
 
@@ -91,6 +75,7 @@ class Builder:
         self._settings = settings
         self._progress = progress
         self._usage_before = Usage()
+        self._stopped: BudgetExceededError | None = None
 
     @property
     def _snapshot(self) -> Snapshot:
@@ -104,8 +89,11 @@ class Builder:
         Args:
             items: Documents with distinct ids, and what could not be loaded.
             reextract: Derive documents afresh even if their content is the same.
+
+        Raises:
+            BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
-        report = _Report()
+        report = BatchReport()
         with self._store.writing(), self._open_journal() as journal:
             self._usage_before = usage_in(self._snapshot.header)
             retried = self._failed_documents()
@@ -114,17 +102,22 @@ class Builder:
             batch = await asyncio.to_thread(_take, source)
             while True:
                 following = await asyncio.to_thread(_take, source)
-                plan = self._plan(batch, report, reextract=reextract)
+                plan = self._plan(batch, reextract=reextract)
                 if not following:
                     self._plan_retries(plan, retried)
                 if plan.documents or not following:
-                    pending = await self._commit_batch(plan, pending, report, journal=journal, last=not following)
-                if not following:
+                    pending = await self._commit_batch(plan, pending, journal=journal, last=not following)
+                report.extend(plan.report)
+                if self._stopped is not None or not following:
                     break
                 batch = following
+            done = report.to_add_report()
+            if self._stopped is not None:  # the journal keeps its replies for the next run
+                self._stopped.report = done
+                raise self._stopped
             if journal is not None:
                 journal.settle([*report.added, *report.updated, *report.unchanged])
-        return AddReport(tuple(report.added), tuple(report.updated), tuple(report.unchanged), tuple(report.failed))
+        return done
 
     async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[str, SharedEntity]]:
         """What `add` would extract from, and the entities that it would bridge; nothing is written.
@@ -132,8 +125,8 @@ class Builder:
         Returns:
             Documents that are new or changed, as the reasoner reads them, and the bridge entities that they touch.
         """
-        plan = self._plan(list(items), _Report(), reextract=False)
-        documents = await self._derive(plan, _Report(), None)
+        plan = self._plan(list(items), reextract=False)
+        documents = await self._derive(plan, None)
         keys = entity_keys(documents) | set(self._snapshot.pending.tolist())
         gone = set(plan.replaced)
         return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
@@ -141,8 +134,9 @@ class Builder:
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
         return _NoJournal() if self._reasoner.model == "offline" else Journal(self._store.path)
 
-    def _plan(self, batch: Sequence[Item], report: _Report, *, reextract: bool) -> _Plan:
-        plan = _Plan([], {}, {})
+    def _plan(self, batch: Sequence[Item], *, reextract: bool) -> Plan:
+        plan = Plan()
+        report = plan.report
         for item in batch:
             if isinstance(item, Failure):
                 report.failed.append(item)
@@ -159,7 +153,7 @@ class Builder:
             plan.documents.append(item)
         return plan
 
-    def _replace(self, plan: _Plan, found: tuple[Segment, int], *, reuse: bool) -> StoredDocument:
+    def _replace(self, plan: Plan, found: tuple[Segment, int], *, reuse: bool) -> StoredDocument:
         segment, row = found
         stored = read_document(segment, row)
         plan.replaced[stored.id] = (self._snapshot.segments.index(segment), row)
@@ -171,7 +165,7 @@ class Builder:
         failed = self._snapshot.header["failed_passages"]
         return list(dict.fromkeys(passage.rpartition("#")[0] for passage, _ in failed))
 
-    def _plan_retries(self, plan: _Plan, document_ids: Sequence[str]) -> None:
+    def _plan_retries(self, plan: Plan, document_ids: Sequence[str]) -> None:
         """Documents whose passages failed earlier and that this batch does not replace anyway."""
         for document_id in document_ids:
             found = self._snapshot.find_document(document_id)
@@ -183,10 +177,9 @@ class Builder:
             else:
                 del plan.replaced[document_id]
 
-    async def _commit_batch(
-        self, plan: _Plan, pending: set[int], report: _Report, *, journal: Journal | None, last: bool
-    ) -> set[int]:
-        documents = await self._derive(plan, report, journal)
+    async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
+        documents = await self._derive(plan, journal)
+        last = last and self._stopped is None
         touched = self._entity_keys_of(plan.replaced.values()) | entity_keys(documents)
         pending = pending | touched
         bridges: list[Bridge] = []
@@ -197,8 +190,10 @@ class Builder:
             )
             with self._progress.stage("bridging", len(shared)) as done:
                 bridges, failures = await self._bridge(shared, journal, done, may_fail=not plan.documents)
-            failed_names = [[shared[name].name, str(error)] for name, error in failures.items()]
-            report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
+            failed_names = [
+                [shared[n].name, str(error)] for n, error in failures.items() if isinstance(error, LLMError)
+            ]
+            plan.report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
             dropped, pending = pending, {hash_key(name) for name in failures}
         else:
             dropped = touched
@@ -221,7 +216,7 @@ class Builder:
         """Take documents out, with everything derived from them, and bridge afresh what others still share."""
         with self._store.writing(), self._open_journal() as journal:
             self._usage_before = usage_in(self._snapshot.header)
-            plan = _Plan([], {}, {})
+            plan = Plan()
             missing = []
             for document_id in dict.fromkeys(document_ids):
                 found = self._snapshot.find_document(document_id)
@@ -229,17 +224,16 @@ class Builder:
                     missing.append(document_id)
                 else:
                     plan.replaced[document_id] = (self._snapshot.segments.index(found[0]), found[1])
-            report = _Report()
             if plan.replaced:
-                await self._commit_batch(plan, set(self._snapshot.pending.tolist()), report, journal=journal, last=True)
+                await self._commit_batch(plan, set(self._snapshot.pending.tolist()), journal=journal, last=True)
             if journal is not None:
                 journal.settle([*plan.replaced, *missing])
-        return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(report.failed))
+        return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(plan.report.failed))
 
     # --- deriving --------------------------------------------------------------------------------------------------
 
-    async def _derive(self, plan: _Plan, report: _Report, journal: Journal | None) -> list[StoredDocument]:
-        """Split, and extract what is not known yet."""
+    async def _derive(self, plan: Plan, journal: Journal | None) -> list[StoredDocument]:
+        """Split, and extract what is not known yet; documents that the budget did not reach leave the plan."""
         titles = {document.id: document.title for document in plan.documents}
         passages = await asyncio.to_thread(self._split_all, plan.documents)
         keys = {p.id: extraction_key(p, title=titles[p.document_id], reasoner=self._reasoner) for p in passages}
@@ -247,13 +241,18 @@ class Builder:
         with self._progress.stage("reading", len(wanted)) as done:
             pairs = [(passage, titles[passage.document_id]) for passage in wanted]
             found = await extract_all(pairs, reasoner=self._reasoner, journal=journal, progress=done)
-        results: dict[str, Extraction | LLMError] = {p.id: r for p, r in zip(wanted, found, strict=True)}
+        self._stop(found)
+        plan.leave_out(
+            {p.document_id for p, r in zip(wanted, found, strict=True) if isinstance(r, BudgetExceededError)}
+        )
+        results = {p.id: r for p, r in zip(wanted, found, strict=True) if not isinstance(r, BudgetExceededError)}
+        kept = {document.id for document in plan.documents}
         by_document: dict[str, list[tuple[Passage, Extraction | LLMError, str]]] = {}
-        for passage in passages:
+        for passage in (passage for passage in passages if passage.document_id in kept):
             result = results[passage.id] if passage.id in results else plan.known[keys[passage.id]]
             by_document.setdefault(passage.document_id, []).append((passage, result, keys[passage.id]))
             if isinstance(result, LLMError):
-                report.failed.append(Failure(passage.id, str(result)))
+                plan.report.failed.append(Failure(passage.id, str(result)))
         return [_store_document(document, by_document[document.id]) for document in plan.documents]
 
     def _split_all(self, documents: Sequence[Document]) -> list[Passage]:
@@ -276,14 +275,21 @@ class Builder:
         done: Callable[[int], None],
         *,
         may_fail: bool,
-    ) -> tuple[list[Bridge], dict[str, LLMError]]:
+    ) -> tuple[list[Bridge], Mapping[str, LLMError | BudgetExceededError]]:
         """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
         try:
-            return await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
+            bridges, failures = await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
+            self._stop(failures.values())
+            return bridges, failures
         except LLMSetupError as error:
             if not may_fail:
                 raise
             return [], dict.fromkeys(shared, error)
+
+    def _stop(self, outcomes: Iterable[object]) -> None:
+        """End the run after this batch if the budget ended."""
+        stops = (outcome for outcome in outcomes if isinstance(outcome, BudgetExceededError))
+        self._stopped = self._stopped or next(stops, None)
 
     def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
         documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]

@@ -12,6 +12,7 @@
     │   ├── IndexWriteError        the disk refused: full, no permission, vanished folder
     │   └── EncoderMismatchError   the vectors in the file came from another encoder
     ├── OutputError                a file to be written for people that could not be; has `path`
+    ├── BudgetExceededError        the next call might cost more than is left of max_cost; has what was done
     ├── EncoderError               an encoder that cannot be loaded or run
     └── LLMError                   about the model or its provider
         ├── LLMSetupError          ends a run at once: wrong key, unknown model, no credit
@@ -159,6 +160,37 @@ class EncoderMismatchError(IndexFileError):
 
 class EncoderError(MiniragError):
     """An encoder that cannot be loaded or run."""
+
+
+class BudgetExceededError(MiniragError):
+    """A run stopped, as its next call might cost more than `max_cost` leaves. What was paid for is kept.
+
+    Attributes:
+        limit: Dollars that the run might spend.
+        spent: Dollars that it spent.
+        needed: Dollars that the next call might have cost, by an estimate that is rather high.
+        usage: What the run took, a `minirag.Usage`.
+        report: What an `add` did, a `minirag.AddReport`: its documents are in the index. None for other runs.
+    """
+
+    def __init__(self, *, limit: float, spent: float, needed: float) -> None:
+        """Say how far it came; `end_run` adds what was done."""
+        self.limit, self.spent, self.needed = limit, spent, needed
+        self.usage: Any = None
+        self.report: Any = None
+        super().__init__(
+            f"stopped at ${spent:.4f} of max_cost=${limit:.4f}: the next call may cost up to ${needed:.4f}"
+        )
+
+    def end_run(self, usage: Any, report: Any = None) -> None:  # noqa: ANN401  records stand above errors
+        """Keep what the run took and did, and say how to go on."""
+        self.usage, self.report = usage, report
+        if report is not None:
+            done = len(report.added) + len(report.updated)
+            self.args = (
+                f"{self}. {done} documents were added or updated, and what was paid for of others is kept: the same "
+                "add with a new max_cost goes on from there",
+            )
 
 
 class LLMError(MiniragError):

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import xxhash
 
-from minirag.errors import LLMError, LLMSetupError
+from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.reasoner import Reasoner
 from minirag.records import ExtractedFact, Extraction, Passage
 from minirag.storage.journal import Journal
@@ -29,7 +29,7 @@ async def extract_all(
     reasoner: Reasoner,
     journal: Journal | None,
     progress: Progress,
-) -> list[Extraction | LLMError]:
+) -> list[Extraction | LLMError | BudgetExceededError]:
     """Extract from all passages side by side; the reasoner bounds how many calls run at once.
 
     Args:
@@ -39,13 +39,13 @@ async def extract_all(
         progress: Told 1 for every passage done.
 
     Returns:
-        In the order of the passages: what was found, or why it failed.
+        In the order of the passages: what was found, why it failed, or that the run's budget ended before it.
 
     Raises:
         LLMSetupError: When no call can succeed; what was paid for is in the journal.
     """
 
-    async def extract_one(passage: Passage, title: str) -> Extraction | LLMError:
+    async def extract_one(passage: Passage, title: str) -> Extraction | LLMError | BudgetExceededError:
         key = extraction_key(passage, title=title, reasoner=reasoner)
         kept = journal.get(key) if journal is not None else None
         if kept is not None:
@@ -55,6 +55,8 @@ async def extract_all(
             extraction = await reasoner.extract(passage, title=title)
         except LLMSetupError:
             raise
+        except BudgetExceededError as error:
+            return error
         except LLMError as error:
             progress(1)
             return error

@@ -34,6 +34,11 @@ class Request:
     parameters: Mapping[str, Any]
     mode: Mode
 
+    @property
+    def most_received(self) -> int | None:
+        """The most tokens that the answer may have, None where that is the model's own limit."""
+        return next((int(self.parameters[name]) for name in _BUDGETS if name in self.parameters), None)
+
 
 class Accepted:
     """Builds requests from what the model has accepted so far, and learns from refusals.

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
 from minirag.errors import LLMReplyError
-from minirag.llm.accepted import Accepted, Message
+from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
-from minirag.llm.prices import Price, find_price
+from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import find_route, find_window
-from minirag.llm.sending import BadRequestError, Purpose, Sender
+from minirag.llm.sending import BadRequestError, Purpose, Sender, Shape, unknown_price
 from minirag.llm.structured import UnreadableReplyError, read_reply
+from minirag.llm.tokens import estimate_all
 from minirag.llm.transport import LiteLLMTransport, OpenAITransport, Transport
-from minirag.records import Ledger, Task
+from minirag.records import Ledger, Task, Usage
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -46,6 +48,7 @@ class LLM:
         max_parallel: int = 16,
         retries: Retries | None = None,
         window: int | None = None,
+        prices: Mapping[str, Sequence[float]] | None = None,
         **parameters: Any,  # noqa: ANN401
     ) -> None:
         """Nothing heavy is imported and nobody is called yet.
@@ -59,6 +62,8 @@ class LLM:
             retries: When to give up.
             window: Tokens that a prompt with its reply may have, at least 1; None looks it up, and takes 12,000 where
                 LiteLLM does not know the model. Longer prompts are made with less material.
+            prices: Dollars per million tokens, sent and received, and third, where it differs, sent but cached, by the
+                names of models; what they say counts before LiteLLM's price map.
             parameters: Sent with every chat request (`max_tokens`, `seed`, `reasoning_effort`, …); `temperature` is 0
                 by default. What the model refuses is left out after the first refusal.
 
@@ -75,8 +80,8 @@ class LLM:
         self._route = find_route(model, api_base=api_base)
         self._accepted = Accepted(model, {"temperature": 0, **parameters})
         self._numbers = count()
-        self._price: Price | None = None
-        self._price_is_read = False
+        self._price = price_given(model, prices or {})
+        self._price_is_read = self._price is not None
         self._window = window
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
@@ -153,7 +158,7 @@ class LLM:
             return []
         purpose = Purpose("embed", ledger, next(self._numbers))
         response = await self._sender.send(
-            lambda: self._transport.embed(texts), purpose, mode="vectors", price=self.price, check=lambda _: None
+            lambda: self._transport.embed(texts), purpose, shape=self._embedding(texts, ledger), check=lambda _: None
         )
         data = getattr(response, "data", None) or []
         items = [item if isinstance(item, dict) else item.model_dump() for item in data]
@@ -162,9 +167,25 @@ class LLM:
             raise LLMReplyError(self.model, f"sent {len(items)} vectors for {len(texts)} texts")
         return [vectors[i] for i in range(len(texts))]
 
+    def check_budget(self, texts: Sequence[str], ledger: Ledger) -> None:
+        """See whether the ledger's budget has room for the embedding of all these texts, before the first call.
+
+        Raises:
+            BudgetExceededError: If it has not.
+            InputError: If there is a budget, and the price is unknown.
+        """
+        if ledger.budget is None:
+            return
+        if self.price is None:
+            raise unknown_price(self.model)
+        ledger.budget.require(self.price.cost(Usage(prompt_tokens=estimate_all(texts))))
+
     async def close(self) -> None:
         """Close the connections; call it on the loop that made the calls."""
         await self._transport.close()
+
+    def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
+        return Shape("vectors", estimate_all(texts) if ledger.budget else 0, 0, self.price)
 
     async def _ask(self, messages: Sequence[Message], reply: type[BaseModel] | None, purpose: Purpose) -> str:
         """The text of the answer; a cut-off one is asked for once more with room for twice as much."""
@@ -188,13 +209,22 @@ class LLM:
         request = self._accepted.request(messages, reply, budget=budget)
         while True:
             call = partial(self._transport.complete, request.messages, request.parameters)
+            shape = Shape(
+                request.mode, _size(request) if purpose.ledger.budget else 0, request.most_received, self.price
+            )
             try:
-                return await self._sender.send(call, purpose, mode=request.mode, price=self.price, check=find_fault)
+                return await self._sender.send(call, purpose, shape=shape, check=find_fault)
             except BadRequestError as error:
                 self._accepted.learn(error.fault, request)
                 refused, request = request, self._accepted.request(messages, reply, budget=budget)
                 if request == refused:
                     raise LLMReplyError(self.model, f"the request was not accepted: {error.fault.reason}") from error
+
+
+def _size(request: Request) -> int:
+    """About how many tokens a request has, the schema of its reply included."""
+    form = json.dumps(request.parameters.get("response_format", ""))
+    return estimate_all([form, *(str(message["content"]) for message in request.messages)])
 
 
 def _read(text: str, reply: type[R] | None) -> R | str:

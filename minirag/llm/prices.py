@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from minirag.llm.routing import Route, find_entry, find_host
@@ -21,6 +23,26 @@ class Price:
         """Dollars for the tokens of `usage`."""
         fresh = usage.prompt_tokens - usage.cached_tokens
         return fresh * self.prompt + usage.cached_tokens * self.cached + usage.completion_tokens * self.completion
+
+
+def price_given(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
+    """What the user says that a model costs; None where nothing is said.
+
+    Args:
+        model: As it was given.
+        prices: Dollars per million tokens, sent, received, and sent but cached, by model; the third may be left out.
+
+    Raises:
+        ValueError: If one is not two or three numbers, 0 or more.
+    """
+    for name, price in prices.items():
+        numbers = [*price] if isinstance(price, Sequence) and not isinstance(price, str) else []
+        if len(numbers) not in (2, 3) or not all(isinstance(n, int | float) and 0 <= n < inf for n in numbers):
+            raise ValueError(f"the price of {name!r} is dollars per million tokens, (sent, received), not {price!r}")
+    if model not in prices:
+        return None
+    sent, received, cached = (*prices[model], prices[model][0])[:3]
+    return Price(sent / 1e6, received / 1e6, cached / 1e6)
 
 
 def find_price(route: Route, *, api_base: str | None = None) -> Price | None:

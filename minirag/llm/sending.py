@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from minirag.errors import LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
+from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
 from minirag.llm.faults import Fault, FaultError, read_fault
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate
@@ -47,11 +47,29 @@ class Purpose:
     number: int
 
 
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a request before it is sent.
+
+    Attributes:
+        mode: How the form of the reply is asked for.
+        sent: About how many tokens it has.
+        most_received: The most tokens that its answer may have, None where nothing limits it.
+        price: Dollars per token, None where unknown.
+    """
+
+    mode: str
+    sent: int
+    most_received: int | None
+    price: Price | None
+
+
 @dataclass(slots=True)
 class _Sending:
     """A request on its way, with its retries."""
 
     purpose: Purpose
+    shape: Shape
     started: float
     attempts: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -61,8 +79,18 @@ class _Sending:
         self.usage += usage
         self.purpose.ledger.add(self.purpose.task, usage)
 
-    def end(self, model: str, mode: str, error: LLMError | None) -> Call:
+    def expected_cost(self) -> float | None:
+        """Dollars that one attempt may take, rather too many; None where the price is unknown."""
+        budget, shape = self.purpose.ledger.budget, self.shape
+        if shape.price is None or budget is None:
+            return None
+        received = shape.most_received
+        received = budget.most_received(self.purpose.task) if received is None else received
+        return shape.price.cost(Usage(prompt_tokens=shape.sent, completion_tokens=received))
+
+    def end(self, model: str, error: LLMError | None) -> Call:
         """Note in the ledger how it ended."""
+        mode = self.shape.mode
         ledger = self.purpose.ledger
         seconds = ledger.now() - self.started
         reason = str(error) if error is not None else None
@@ -85,27 +113,28 @@ class Sender:
         call: Callable[[], Awaitable[Any]],
         purpose: Purpose,
         *,
-        mode: str,
-        price: Price | None,
+        shape: Shape,
         check: Callable[[Any], Fault | None],
     ) -> Any:  # noqa: ANN401
         """Await `call()`, again if need be, until `check` finds nothing wrong with what it gives.
 
         A request holds its place while it is open, not while it waits for its next attempt. The ledger is told how it
-        ended; `mode` says how the form of the reply is asked for.
+        ended, and asked before each attempt whether the run's budget has room for it.
 
         Raises:
             LLMSetupError: If no call can succeed.
             LLMUnavailableError: After the last attempt, or at once when the run's other calls found the provider gone.
             BadRequestError: If the provider did not accept the request as it is.
             LLMReplyError: If it refused the content or found it too long.
+            BudgetExceededError: If the run's budget has no room for it; it was not sent.
+            InputError: If there is a budget, and the price is unknown.
         """
-        sending = _Sending(purpose, purpose.ledger.now())
+        sending = _Sending(purpose, shape, purpose.ledger.now())
         outage = self._outages.setdefault(purpose.ledger, Outage(pause=self._retries.longest_wait))
 
         async def request() -> Any:  # noqa: ANN401
             sending.attempts += 1
-            response = await self._count(call, sending, price)
+            response = await self._within_budget(call, sending)
             fault = check(response)
             if fault is not None:
                 raise FaultError(fault)
@@ -124,12 +153,26 @@ class Sender:
             if error.fault.kind == "transient":
                 outage.give_up(error.fault)
             told = self._translate(error)
-            sending.end(self._model, mode, told)
+            sending.end(self._model, told)
             raise told from error
-        sending.end(self._model, mode, None)
+        sending.end(self._model, None)
         return response
 
-    async def _count(self, call: Callable[[], Awaitable[Any]], sending: _Sending, price: Price | None) -> Any:  # noqa: ANN401
+    async def _within_budget(self, call: Callable[[], Awaitable[Any]], sending: _Sending) -> Any:  # noqa: ANN401
+        """Run one attempt if the run's budget has room for what it may cost."""
+        budget, task = sending.purpose.ledger.budget, sending.purpose.task
+        if budget is None:
+            return (await self._count(call, sending))[0]
+        expected = sending.expected_cost()
+        if expected is None:
+            raise unknown_price(self._model)
+        async with budget.reserve(expected) as reservation:
+            response, usage = await self._count(call, sending)
+            reservation.spent = usage.cost
+            budget.learn(task, usage.completion_tokens)
+        return response
+
+    async def _count(self, call: Callable[[], Awaitable[Any]], sending: _Sending) -> tuple[Any, Usage]:
         """Run one attempt, and account for it if it was answered."""
         start = perf_counter()
         try:
@@ -138,8 +181,9 @@ class Sender:
             self._gate.note(rate_limited=error.fault.status == 429)
             raise
         self._gate.note(rate_limited=False)
-        sending.add(read_usage(response, price, perf_counter() - start))
-        return response
+        usage = read_usage(response, sending.shape.price, perf_counter() - start)
+        sending.add(usage)
+        return response, usage
 
     async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""
@@ -169,3 +213,11 @@ class Sender:
         if fault.kind == "refused":
             return LLMReplyError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)
+
+
+def unknown_price(model: str) -> InputError:
+    """Why a budget cannot be kept, and what to do."""
+    return InputError(
+        f"{model}: its price is unknown, so max_cost cannot be kept. Say it in dollars per million tokens, sent and "
+        f"received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}), or leave max_cost out"
+    )

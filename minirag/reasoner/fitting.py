@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
+from minirag.llm.tokens import estimate_tokens
 from minirag.records import SharedEntity
 
+__all__ = ["count_fitting", "estimate_tokens", "fit_entity", "json_tokens", "split_fitting"]
+
 Item = TypeVar("Item")
-
-_PLAIN = re.compile(r"[A-Za-z ]+")
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has, rather too many: no tokenizer is asked, as each model has its own.
-
-    Four letters make a token, digits and signs far fewer; of other scripts, five bytes make three.
-    """
-    plain = sum(len(found) for found in _PLAIN.findall(text))
-    narrow = len(text.encode("ascii", "ignore"))
-    wide = len(text.encode("utf-8", "surrogatepass")) - narrow
-    return math.ceil(plain / 4 + (narrow - plain) / 1.6 + wide * 0.6)
 
 
 def json_tokens(value: Any) -> int:  # noqa: ANN401

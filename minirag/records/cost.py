@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
+
+from minirag.records.budget import Budget
 
 Task = Literal["extract", "bridge", "extend", "think", "read", "embed"]
 
@@ -94,12 +97,22 @@ class Ledger:
     Attributes:
         by_task: What each task took.
         calls: In the order in which they ended, if they are kept.
+        budget: What the run may spend; None for no limit.
     """
 
-    def __init__(self, *, keeps_calls: bool = False) -> None:
-        """Start at nothing; `keeps_calls` for a run that is short enough to remember each of them."""
+    def __init__(self, *, max_cost: float | None = None, keeps_calls: bool = False) -> None:
+        """Start at nothing.
+
+        Args:
+            max_cost: Dollars that the run may spend.
+            keeps_calls: For a run that is short enough to remember each of them.
+
+        Raises:
+            ValueError: If `max_cost` is no number of dollars.
+        """
         self.by_task: dict[Task, Usage] = {}
         self.calls: list[Call] = []
+        self.budget = None if max_cost is None else Budget(max_cost)
         self._keeps_calls = keeps_calls
         self._started = perf_counter()
 
@@ -120,3 +133,10 @@ class Ledger:
         """The sum over all tasks; `seconds` replaces the calls' own, which overlap when they ran side by side."""
         total = sum(self.by_task.values(), Usage())
         return replace(total, seconds=total.seconds if seconds is None else seconds, tasks=dict(self.by_task))
+
+
+RUNNING: ContextVar[Ledger | None] = ContextVar("minirag_ledger", default=None)
+"""The ledger of the run that code is part of: hosted encoders are called from deep within a search, and count there.
+
+It follows the run into its tasks and threads, as OpenTelemetry's context does.
+"""
