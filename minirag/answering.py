@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minirag import loop
 from minirag.index import Index
 from minirag.models import VARIABLE
 from minirag.ranking import check_k
-from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading
+from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading, counting
 from minirag.retrieving import find_passage
 from minirag.strategies import STRATEGIES, check_options, default_strategy
 
@@ -38,6 +37,7 @@ def ask(
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    max_cost: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """Answer a question from an index.
@@ -50,6 +50,7 @@ def ask(
             model, which is then called once, and "kirag" offline, where calls cost nothing.
         k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
         model: Another model than the index's.
+        max_cost: Dollars that the answer may take; None for no limit.
         options: Of the strategy.
 
     Returns:
@@ -59,9 +60,10 @@ def ask(
         ValueError: On a blank question, an unknown strategy, or an option out of range.
         IndexFileError: When the index cannot be opened.
         LLMError: When the model cannot be called, or its reply not be used.
+        BudgetExceededError: When a call might cost more than `max_cost` leaves; it is not made.
     """
     _warn_offline(index, model)
-    return loop.run(_ask(question, index, strategy, k, model, options))
+    return loop.run(_ask(question, index, _Way(strategy, k, model, options), max_cost=max_cost))
 
 
 async def aask(
@@ -71,11 +73,12 @@ async def aask(
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    max_cost: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
     _warn_offline(index, model)
-    return await loop.await_(_ask(question, index, strategy, k, model, options))
+    return await loop.await_(_ask(question, index, _Way(strategy, k, model, options), max_cost=max_cost))
 
 
 def retrieve(
@@ -88,7 +91,7 @@ def retrieve(
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
-    return loop.run(_retrieve_alone(question, index, strategy, k, model, options))
+    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, options)))
 
 
 async def aretrieve(
@@ -101,7 +104,7 @@ async def aretrieve(
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """`retrieve`, to be awaited."""
-    return await loop.await_(_retrieve_alone(question, index, strategy, k, model, options))
+    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, options)))
 
 
 def _warn_offline(index: Index | str | PathLike[str], model: str | None) -> None:
@@ -111,34 +114,26 @@ def _warn_offline(index: Index | str | PathLike[str], model: str | None) -> None
         warnings.warn(_WARNING, stacklevel=3)
 
 
-async def _retrieve_alone(
-    question: str,
-    index: Index | str | PathLike[str],
-    strategy: str | None,
-    k: int | None,
-    model: str | None,
-    options: dict[str, Any],
-) -> Evidence:
-    with _opened(index, model) as opened:
-        reasoner = opened.reasoner(model, Ledger())
-        return await _retrieve(question, opened, reasoner, strategy or default_strategy(reasoner.model), k, options)
+class _Way(NamedTuple):
+    """How to find what is asked; see `ask`."""
+
+    strategy: str | None
+    k: int | None
+    model: str | None
+    options: Mapping[str, Any]
 
 
-async def _ask(
-    question: str,
-    index: Index | str | PathLike[str],
-    strategy: str | None,
-    k: int | None,
-    model: str | None,
-    options: dict[str, Any],
-) -> Answer:
-    started = time.perf_counter()
-    ledger = Ledger()
-    with _opened(index, model) as opened:
-        reasoner = opened.reasoner(model, ledger)
-        strategy = strategy or default_strategy(reasoner.model)
+async def _retrieve_alone(question: str, index: Index | str | PathLike[str], way: _Way) -> Evidence:
+    with _opened(index, way) as opened:
+        return await _retrieve(question, opened, opened.reasoner(way.model, Ledger()), way)
+
+
+async def _ask(question: str, index: Index | str | PathLike[str], way: _Way, *, max_cost: float | None) -> Answer:
+    ledger = Ledger(max_cost=max_cost, keeps_calls=True)
+    with counting(ledger), _opened(index, way) as opened:
+        reasoner = opened.reasoner(way.model, ledger)
         snapshot = opened.snapshot
-        evidence = await _retrieve(question, opened, reasoner, strategy, k, options)
+        evidence = await _retrieve(question, opened, reasoner, way)
         reading = Reading(NOT_FOUND, found=False, items=())
         if evidence.hits:
             chain = [hit.text for hit in evidence.chain]
@@ -151,34 +146,33 @@ async def _ask(
             used=reading.items,
             chain=evidence.chain,
             steps=evidence.steps,
-            usage=ledger.total(seconds=time.perf_counter() - started),
+            usage=ledger.total(seconds=ledger.now()),
             model=reasoner.model,
-            strategy=strategy,
+            strategy=way.strategy or default_strategy(reasoner.model),
             question=question,
             ranking=evidence.ranking,
         )
 
 
-async def _retrieve(
-    question: str, index: Index, reasoner: Reasoner, strategy: str, k: int | None, options: dict[str, Any]
-) -> Evidence:
+async def _retrieve(question: str, index: Index, reasoner: Reasoner, way: _Way) -> Evidence:
     if not isinstance(question, str):
         raise ValueError(f"the question must be a string, not {question!r}")
     if not question.strip():
         raise ValueError("the question is blank")
-    if k is not None:
-        check_k(k)
-    check_options(strategy, options)
-    chosen = options if k is None else {"k": k, **options}
+    if way.k is not None:
+        check_k(way.k)
+    strategy = way.strategy or default_strategy(reasoner.model)
+    check_options(strategy, way.options)
+    chosen = way.options if way.k is None else {"k": way.k, **way.options}
     return await STRATEGIES[strategy](question, index, reasoner, **chosen)
 
 
 @contextmanager
-def _opened(index: Index | str | PathLike[str], model: str | None) -> Iterator[Index]:
+def _opened(index: Index | str | PathLike[str], way: _Way) -> Iterator[Index]:
     if isinstance(index, Index):
         yield index
     else:
-        with Index(index, model=model, mode="r") as opened:
+        with Index(index, model=way.model, mode="r") as opened:
             yield opened
 
 

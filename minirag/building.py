@@ -106,7 +106,7 @@ class Builder:
                 if not following:
                     self._plan_retries(plan, retried)
                 if plan.documents or not following:
-                    pending = await self._commit_batch(plan, pending, journal=journal, last=not following)
+                    pending = await self._commit_within_budget(plan, pending, journal=journal, last=not following)
                 report.extend(plan.report)
                 if self._stopped is not None or not following:
                     break
@@ -176,6 +176,17 @@ class Builder:
                 plan.documents.append(restore(stored))
             else:
                 del plan.replaced[document_id]
+
+    async def _commit_within_budget(
+        self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool
+    ) -> set[int]:
+        """`_commit_batch`; of a batch whose vectors cannot be paid for, nothing is committed."""
+        try:
+            return await self._commit_batch(plan, pending, journal=journal, last=last)
+        except BudgetExceededError as error:
+            self._stop([error])
+            plan.leave_out({document.id for document in plan.documents})
+            return pending
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
         documents = await self._derive(plan, journal)

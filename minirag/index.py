@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -11,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop
-from minirag.errors import IndexReadOnlyError
+from minirag.encoder import check_budget
+from minirag.errors import BudgetExceededError, IndexReadOnlyError
 from minirag.models import OFFLINE
 from minirag.progress import Listener, Progress
 from minirag.reading import OpenIndex, normalise_name
@@ -20,7 +20,10 @@ from minirag.records import (
     DeleteReport,
     Estimate,
     Ledger,
+    Usage,
+    counting,
 )
+from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.store import Store
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
@@ -50,6 +53,7 @@ class Index(OpenIndex):
         reextract: bool = False,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
+        max_cost: float | None = None,
     ) -> AddReport:
         """Index documents: split, extract, encode, bridge, commit.
 
@@ -63,6 +67,7 @@ class Index(OpenIndex):
             triples: Knowledge triples (head, relation, tail) made elsewhere, by document id: they take the place of
                 those that would be extracted.
             on_skip: Told each file that a folder's walk passed over.
+            max_cost: Dollars that this call may spend; None for no limit.
 
         Returns:
             What was added, updated, unchanged and failed, and what it took.
@@ -72,8 +77,11 @@ class Index(OpenIndex):
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
             LLMSetupError: When the model cannot be called at all. What was paid for is kept for the next `add`.
+            BudgetExceededError: When the next call might cost more than `max_cost` leaves. Documents that were done are
+                in the index (`error.report`), replies for the others are kept: the next `add` goes on from there.
+            InputError: When `max_cost` is given for a model of unknown price.
         """
-        return loop.run(self._add(documents, progress, reextract, triples, on_skip))
+        return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost))
 
     async def aadd(
         self,
@@ -83,9 +91,10 @@ class Index(OpenIndex):
         reextract: bool = False,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
+        max_cost: float | None = None,
     ) -> AddReport:
         """`add`, to be awaited."""
-        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip))
+        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost))
 
     def delete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
         """Take documents out, with everything derived from them.
@@ -114,7 +123,13 @@ class Index(OpenIndex):
         with self._store.writing():
             self._store.compact()
 
-    def reembed(self, encoder: str | Path | Encoder | None, *, progress: bool | Listener = True) -> None:
+    def reembed(
+        self,
+        encoder: str | Path | Encoder | None,
+        *,
+        progress: bool | Listener = True,
+        max_cost: float | None = None,
+    ) -> Usage:
         """Change the encoder: compute all vectors afresh from the stored texts, without any LLM call, atomically.
 
         Passages stay as they were split; what lies beyond the new encoder's window of one is not seen. Other open
@@ -124,35 +139,44 @@ class Index(OpenIndex):
         Args:
             encoder: As for `Index`.
             progress: As for `add`.
+            max_cost: Dollars that a hosted encoder may take; None for no limit.
+
+        Returns:
+            What it took.
 
         Raises:
             EncoderError: If the encoder cannot be loaded or run; the file is then as it was.
+            BudgetExceededError: If all vectors might cost more than `max_cost`; nothing was called.
+            InputError: When `max_cost` is given for a hosted encoder of unknown price.
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
-        loop.run(self._reembed(encoder, Progress(progress)))
+        return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
-    async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress) -> None:
+    async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress, ledger: Ledger) -> Usage:
         from minirag.embedding import embed, texts_of
         from minirag.encoder import aligner_of, close_encoder, describe_encoders, open_encoder
 
         opened = open_encoder(encoder)
         aligner = aligner_of(opened)
         async with self._turn:
-            with self._store.writing():
+            with self._store.writing(), counting(ledger):
                 held = self._store.read_all()
                 with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
                     data = await asyncio.to_thread(
                         embed, held.documents, held.bridges, encoder=opened, aligner=aligner, progress=done
                     )
-                header = {**self._store.snapshot.header, **describe_encoders(opened, encoder)}
+                before = self._store.snapshot.header
+                spent = usage_to_header(usage_in(before) + ledger.total())
+                header = {**before, **describe_encoders(opened, encoder), **spent}
                 self._store.replace_all(data, header)
-            before, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
+            closing, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
             replaced, self.encoder, self.aligner = self.encoder, opened, aligner
-            before.close()
+            closing.close()
             if replaced is not opened:
                 await asyncio.to_thread(close_encoder, replaced)
+        return ledger.total(seconds=ledger.now())
 
     def estimate(
         self, documents: Source | Iterable[Source], *, model: str | None = None, progress: bool | Listener = True
@@ -193,11 +217,14 @@ class Index(OpenIndex):
         reextract: bool,
         triples: Mapping[str, Iterable[Sequence[str]]] | None,
         on_skip: Callable[[Path], None] | None,
+        max_cost: float | None,
     ) -> AddReport:
         from minirag.loading import load
 
         items = load(documents, on_skip=on_skip)
-        return await self._build(progress, lambda builder: builder.add(items, reextract=reextract), triples=triples)
+        return await self._build(
+            progress, lambda builder: builder.add(items, reextract=reextract), triples=triples, max_cost=max_cost
+        )
 
     async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)
@@ -211,20 +238,26 @@ class Index(OpenIndex):
         work: Callable[[Builder], Coroutine[Any, Any, Report]],
         *,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
+        max_cost: float | None = None,
     ) -> Report:
         if self._store.mode == "r":
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")
-        started = time.perf_counter()
-        ledger = Ledger()
+        ledger = Ledger(max_cost=max_cost)
+        check_budget(self.encoder, ledger)
         reasoner = self.reasoner(None, ledger)
         if triples is not None:
             from minirag.reasoner.given import GivenTriples
 
             reasoner = GivenTriples(reasoner, triples)
         builder = self._builder(reasoner, ledger, progress)
-        async with self._turn:
-            report = await work(builder)
-        return replace(report, usage=ledger.total(seconds=time.perf_counter() - started))
+        try:
+            with counting(ledger):
+                async with self._turn:
+                    report = await work(builder)
+        except BudgetExceededError as error:
+            error.report = replace(error.report, usage=error.usage)
+            raise
+        return replace(report, usage=ledger.total(seconds=ledger.now()))
 
     def _builder(self, reasoner: Reasoner, ledger: Ledger, progress: bool | Listener) -> Builder:
         from minirag.building import Builder

@@ -11,6 +11,7 @@ from minirag import answering
 from minirag.cli.options import (
     FILE,
     chosen_options,
+    cost_options,
     index_option,
     json_option,
     k_option,
@@ -36,6 +37,7 @@ from minirag.records import KINDS, Kind
 @k_option
 @strategy_options
 @model_options
+@cost_options
 @json_option
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
 def ask(
@@ -46,6 +48,8 @@ def ask(
     k: int | None,
     model: str | None,
     api_base: str | None,
+    max_cost: float | None,
+    price: tuple[float, float] | None,
     as_json: bool,
     page: Path | None,
     **options: int | str | bool | None,
@@ -56,8 +60,8 @@ def ask(
     """
     chosen = chosen_options(strategy, model, options)
     require_index(path)
-    with Index(path, mode="r", **model_arguments(model, api_base)) as opened:
-        answer = answering.ask(question, opened, strategy=strategy, k=k, **chosen)
+    with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
+        answer = answering.ask(question, opened, strategy=strategy, k=k, max_cost=max_cost, **chosen)
     note_offline(model, "answered")
     if page is not None:
         write_page(page, answer.to_html())

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from minirag.cli.options import (
+    cost_options,
     index_option,
     model_arguments,
     model_options,
@@ -17,8 +18,9 @@ from minirag.cli.options import (
     require_index,
     shows_bars,
 )
-from minirag.cli.printing import end_with
+from minirag.cli.printing import echo_failures, end_with
 from minirag.cli.running import Interrupted, command
+from minirag.errors import BudgetExceededError
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import AddReport, Failure, Settings
@@ -31,6 +33,7 @@ from minirag.wording import count, describe_usage, one_line
 @click.argument("paths", nargs=-1, required=True, metavar="PATHS...", type=click.Path(path_type=Path))
 @index_option
 @model_options
+@cost_options
 @click.option("--encoder", metavar="NAME", help="A folder with an ONNX encoder, or a LiteLLM embedding model's name.")
 @click.option("--passage-tokens", type=int, metavar="N", help="Window of a passage [the encoder's].")
 @click.option("--bridge-min-documents", type=int, metavar="N", help="A name bridges if N documents share it [2].")
@@ -45,6 +48,8 @@ def index(
     path: Path,
     model: str | None,
     api_base: str | None,
+    max_cost: float | None,
+    price: tuple[float, float] | None,
     encoder: str | None,
     reextract: bool,
     quiet: bool,
@@ -59,13 +64,24 @@ def index(
     given = {name: number for name, number in numbers.items() if number is not None}
     settings = Settings(**given) if given else None
     skipped: list[Path] = []
-    with Index(path, encoder=encoder, settings=settings, **model_arguments(model, api_base)) as opened:
+    with Index(path, encoder=encoder, settings=settings, **model_arguments(model, api_base, price)) as opened:
         if not quiet:
             note_offline(model, "indexing")
         try:
-            report = opened.add(paths, progress=shows_bars(quiet=quiet), reextract=reextract, on_skip=skipped.append)
+            report = opened.add(
+                paths,
+                progress=shows_bars(quiet=quiet),
+                reextract=reextract,
+                on_skip=skipped.append,
+                max_cost=max_cost,
+            )
         except KeyboardInterrupt as interrupt:
             raise Interrupted(_what_is_kept(opened)) from interrupt
+        except BudgetExceededError as error:
+            if not quiet:
+                _echo_report(error.report, skipped, opened)
+            echo_failures(error.report.failed)
+            raise
         if not quiet:
             _echo_report(report, skipped, opened)
     end_with(report.failed)

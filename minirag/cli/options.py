@@ -92,6 +92,24 @@ def model_options(function: Decorated) -> Decorated:
     return model(api_base(function))
 
 
+def cost_options(function: Decorated) -> Decorated:
+    """`--max-cost` and `--price`."""
+    max_cost = click.option(
+        "--max-cost",
+        type=click.FloatRange(min=0),
+        metavar="DOLLARS",
+        help="Stop before more is spent; what was paid for is kept.",
+    )
+    price = click.option(
+        "--price",
+        nargs=2,
+        type=click.FloatRange(min=0),
+        metavar="SENT RECEIVED",
+        help="What the model costs, in dollars per million tokens [LiteLLM's price map].",
+    )
+    return max_cost(price(function))
+
+
 def strategy_options(function: Decorated) -> Decorated:
     """The options that only some strategies take; `chosen_options` sorts them out. None where they are not given."""
     for option in reversed(_STRATEGY_OPTIONS):
@@ -132,17 +150,22 @@ def _spelled(name: str) -> str:
     return next(param.opts[0] for param in params if param.name == name)
 
 
-def model_arguments(model: str | None, api_base: str | None) -> dict[str, Any]:
+def model_arguments(
+    model: str | None, api_base: str | None, price: tuple[float, float] | None = None
+) -> dict[str, Any]:
     """What `Index` is told of the model that the user named; offline where none was.
 
     Raises:
-        click.UsageError: If there is an address but no model to call there.
+        click.UsageError: If there is an address or a price but no model.
     """
-    if api_base is None:
-        return {"model": model or OFFLINE}
-    if model in (None, OFFLINE):
-        raise click.UsageError(f"--api-base needs a --model (or {VARIABLE}) that is called there")
-    return {"model": model, "api_base": api_base}
+    given = {"api_base": api_base, "prices": {model: price} if price else None}
+    given = {name: value for name, value in given.items() if value is not None}
+    if model not in (None, OFFLINE):
+        return {"model": model, **given}
+    if given:
+        spelled = "--api-base" if api_base is not None else "--price"
+        raise click.UsageError(f"{spelled} needs a --model (or {VARIABLE}) that is called")
+    return {"model": OFFLINE}
 
 
 def require_index(path: Path) -> None:

@@ -10,6 +10,7 @@ from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxru
 from minirag.encoder.onnx_encoder import OnnxEncoder
 from minirag.encoder.protocol import Encoder, Role
 from minirag.encoder.query import Query
+from minirag.records import Ledger
 
 __all__ = [
     "FILES",
@@ -21,6 +22,7 @@ __all__ = [
     "Query",
     "Role",
     "aligner_of",
+    "check_budget",
     "close_encoder",
     "describe_aligner",
     "describe_encoders",
@@ -74,6 +76,16 @@ def describe_encoders(encoder: Encoder, given: str | Path | Encoder | None) -> d
 def describe_aligner(encoder: Encoder) -> dict[str, Any]:
     """What the header remembers of an index's aligner."""
     return {"name": encoder.name, "fingerprint": encoder.fingerprint, "dimensions": encoder.dimensions}
+
+
+def check_budget(encoder: Encoder, ledger: Ledger) -> None:
+    """See whether a run's budget can be kept with an encoder.
+
+    Raises:
+        InputError: If there is a budget, and the encoder's price is unknown.
+    """
+    if isinstance(encoder, HostedEncoder):
+        encoder.check_budget(ledger)
 
 
 def close_encoder(encoder: Encoder) -> None:

@@ -15,7 +15,7 @@ from minirag import loop
 from minirag.encoder.loading import SHIPPED, load_tokenizer, read_config
 from minirag.encoder.protocol import Role, replace_surrogates
 from minirag.errors import EncoderError, LLMError
-from minirag.records import Ledger
+from minirag.records import Ledger, running_ledger
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class HostedEncoder:
         name: The LiteLLM name.
         fingerprint: Of the name; providers give their models no other identity.
         max_tokens: The shipped encoder's.
-        ledger: Adds up what the calls took, under "embed".
+        ledger: Adds up what calls took, under "embed", that were part of no `add` or `ask`, which count their own.
     """
 
     def __init__(self, model: str, **options: Any) -> None:  # noqa: ANN401
@@ -103,6 +103,7 @@ class HostedEncoder:
 
         Raises:
             EncoderError: If the provider fails, or its vectors are unusable.
+            BudgetExceededError: If the run that this is part of cannot pay for all of the texts; none was sent.
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
@@ -113,6 +114,14 @@ class HostedEncoder:
             raise EncoderError(f"the encoder {error}") from error
         return self._check(rows)
 
+    def check_budget(self, ledger: Ledger) -> None:
+        """See whether a run's budget can be kept with this encoder, before anything is spent on others.
+
+        Raises:
+            InputError: If there is a budget, and the price is unknown.
+        """
+        self._open_client().check_budget([], ledger)
+
     def close(self) -> None:
         """Close the connections; the next `encode` opens new ones."""
         client, self._client = self._client, None
@@ -121,9 +130,11 @@ class HostedEncoder:
 
     async def _embed_all(self, texts: Sequence[str], progress: Callable[[int], None] | None) -> list[list[float]]:
         client = self._open_client()
+        ledger = running_ledger() or self.ledger
+        client.check_budget(texts, ledger)
 
         async def embed(batch: Sequence[str]) -> list[list[float]]:
-            vectors = await client.embed(batch, ledger=self.ledger)
+            vectors = await client.embed(batch, ledger=ledger)
             if progress is not None:
                 progress(len(batch))
             return vectors

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -18,7 +19,7 @@ from minirag.llm.prices import Price
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import read_usage
-from minirag.records import Call, Ledger, Task, Usage
+from minirag.records import Budget, Call, Ledger, Task, Usage
 
 _log = logging.getLogger(__name__)
 
@@ -79,14 +80,11 @@ class _Sending:
         self.usage += usage
         self.purpose.ledger.add(self.purpose.task, usage)
 
-    def expected_cost(self) -> float | None:
-        """Dollars that one attempt may take, rather too many; None where the price is unknown."""
-        budget, shape = self.purpose.ledger.budget, self.shape
-        if shape.price is None or budget is None:
-            return None
-        received = shape.most_received
-        received = budget.most_received(self.purpose.task) if received is None else received
-        return shape.price.cost(Usage(prompt_tokens=shape.sent, completion_tokens=received))
+    def estimate(self, budget: Budget, price: Price) -> float:
+        """Dollars that one attempt may take, rather too many."""
+        most = self.shape.most_received
+        received = budget.most_received(self.purpose.task) if most is None else most
+        return price.cost(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
 
     def end(self, model: str, error: LLMError | None) -> Call:
         """Note in the ledger how it ended."""
@@ -163,10 +161,10 @@ class Sender:
         budget, task = sending.purpose.ledger.budget, sending.purpose.task
         if budget is None:
             return (await self._count(call, sending))[0]
-        expected = sending.expected_cost()
-        if expected is None:
+        price = sending.shape.price
+        if price is None:
             raise unknown_price(self._model)
-        async with budget.reserve(expected) as reservation:
+        async with budget.reserve(partial(sending.estimate, budget, price)) as reservation:
             response, usage = await self._count(call, sending)
             reservation.spent = usage.cost
             budget.learn(task, usage.completion_tokens)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from minirag.records.answers import Answer, Citation, Evidence, Step
-from minirag.records.cost import Call, Ledger, Task, Usage
+from minirag.records.budget import Budget
+from minirag.records.cost import Call, Ledger, Task, Usage, counting, running_ledger
 from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, IndexInfo
 from minirag.records.settings import Settings
 from minirag.records.thinking import (
@@ -24,6 +25,7 @@ __all__ = [
     "Answer",
     "Bridge",
     "BridgingFact",
+    "Budget",
     "Call",
     "Citation",
     "ContextItem",
@@ -49,4 +51,6 @@ __all__ = [
     "Task",
     "Triple",
     "Usage",
+    "counting",
+    "running_ledger",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -73,14 +73,19 @@ class Budget:
             raise BudgetExceededError(limit=self.limit, spent=self.spent, needed=dollars)
 
     @asynccontextmanager
-    async def reserve(self, dollars: float) -> AsyncIterator[Reservation]:
+    async def reserve(self, estimate: Callable[[], float]) -> AsyncIterator[Reservation]:
         """Keep so much for what is done inside, which then says what it did cost; what fails costs nothing.
+
+        Args:
+            estimate: Gives the dollars; asked again after a wait, in which it may have learned.
 
         Raises:
             BudgetExceededError: If so much is not left.
         """
+        dollars = estimate()
         while not self._has_ended and self._reserved and not self._fits(dollars):
             await self._wait()
+            dollars = estimate()
         try:
             self.require(dollars)
         except BudgetExceededError:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter
 from typing import Any, Literal
 
+from minirag.errors import BudgetExceededError
 from minirag.records.budget import Budget
 
 Task = Literal["extract", "bridge", "extend", "think", "read", "embed"]
@@ -135,8 +137,25 @@ class Ledger:
         return replace(total, seconds=total.seconds if seconds is None else seconds, tasks=dict(self.by_task))
 
 
-RUNNING: ContextVar[Ledger | None] = ContextVar("minirag_ledger", default=None)
-"""The ledger of the run that code is part of: hosted encoders are called from deep within a search, and count there.
+_RUNNING: ContextVar[Ledger | None] = ContextVar("minirag_ledger", default=None)
 
-It follows the run into its tasks and threads, as OpenTelemetry's context does.
-"""
+
+def running_ledger() -> Ledger | None:
+    """The ledger of the run that this code is part of: hosted encoders are called from deep within, and count there."""
+    return _RUNNING.get()
+
+
+@contextmanager
+def counting(ledger: Ledger) -> Iterator[None]:
+    """Make what is done inside, in whatever task or thread, part of the ledger's run.
+
+    When the budget ends, the error is told what the run took.
+    """
+    token = _RUNNING.set(ledger)
+    try:
+        yield
+    except BudgetExceededError as error:
+        error.end_run(ledger.total(seconds=ledger.now()), error.report)
+        raise
+    finally:
+        _RUNNING.reset(token)
