@@ -630,8 +630,14 @@ def test_eval_builds_scores_and_writes(folder: Path) -> None:
         ("small", "naive", "offline", 3),
         ("small", "indexrag", "offline", 3),
     ]
-    assert len(result.stdout.splitlines()) == 4
-    assert sorted(path.name for path in Path("log").iterdir()) == ["small-indexrag.jsonl", "small-naive.jsonl"]
+    shown = result.stdout.splitlines()
+    assert [line.split("|")[1:3] for line in shown[2:4]] == [[" small    ", " naive    "], [" small    ", " indexrag "]]
+    assert [re.split(r" *\| *", line)[2:5] for line in shown[7:]] == [
+        ["indexrag", "naive", "recall@5"],
+        ["indexrag", "naive", "f1"],
+    ]
+    assert len(list(Path("log").glob("small-*-3q-*.json"))) == len(list(Path("log").glob("small-*.jsonl"))) == 2
+    assert run("eval", "log").stdout == run("eval", "runs.json").stdout
     asked = ("eval", "small", "--index", "s.usearch", "--limit", "1", "--no-read", "--quiet", *strategies)
     assert run(*asked, "--k-b", "1").exit_code == 0
     again = run(*asked, "--no-bridges")
@@ -671,3 +677,55 @@ def test_info_lists_documents(notes: Path) -> None:
 
 def test_offline_the_default_strategy_is_the_best_one(notes: Path) -> None:
     assert json.loads(run("ask", QUESTION, "--index", notes, "--json").stdout)["strategy"] == "kirag"
+
+
+@pytest.mark.usefixtures("folder")
+def test_eval_takes_published_files_and_sweeps() -> None:
+    context = [["Aylwin", ["Aylwin is a film.", " It was directed by Henry Edwards."]], ["Karsund", ["A town."]]]
+    entry = {"_id": "a", "question": "Who directed Aylwin?", "answer": "Henry Edwards", "context": context}
+    facts = {"supporting_facts": [["Aylwin", 1], ["Henry Edwards", 0]]}
+    Path("hotpot_dev_fullwiki_v1.json").write_text(json.dumps([{**entry, **facts}]))
+    asked = ("eval", "hotpot_dev_fullwiki_v1.json", "--index", "h.usearch", "--no-read", "--model", "offline")
+
+    result = run(*asked, "--strategy", "indexrag", "--sweep", "k-b=default,0")
+
+    assert result.exit_code == 0
+    assert "1 gold articles are in no context; they count as not found" in " ".join(result.stderr.split())
+    rows = [re.split(r" *\| *", line)[2:9] for line in result.stdout.splitlines()[2:4]]
+    assert rows == [[name, "offline", "1", *["50.0"] * 4] for name in ("indexrag", "indexrag (k_b=0)")]
+    assert len(list(Path("minirag-runs").glob("*.json"))) == 2
+
+
+@pytest.mark.parametrize(
+    ("sweep", "message"),
+    [
+        ("k-b", "give it as OPTION=VALUE,VALUE"),
+        ("best=1", "there is no option --best"),
+        ("k-b=0,x", "'x' is not a valid integer"),
+        ("k-b=0+1", "k_b takes one value at a time"),
+        ("constructor=maybe", "constructor is a switch, yes or no"),
+        ("pool=1", "pool is no option of the strategy indexrag"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_eval_names_what_is_wrong_with_a_sweep(sweep: str, message: str) -> None:
+    result = run("eval", "docs", "--index", "s.usearch", "--sweep", sweep)
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
+
+
+def test_eval_says_the_cost_first_and_asks(folder: Path) -> None:
+    (folder / "q.json").write_text('[{"question": "Where was Aylwin\'s director born?", "answers": ["Weston"]}]')
+    (folder / "small").mkdir()
+    shutil.copy(folder / "q.json", folder / "small" / "questions.json")
+    (folder / "small" / "corpus.json").write_text(json.dumps([{"id": "a", "text": AYLWIN}, {"id": "h", "text": HENRY}]))
+    with Loopback(honest) as server:
+        named = ("--model", "openai/honest", "--api-base", server.api_base)
+        asked = ("eval", "small", "--index", "s.usearch", *named)
+        refused = run(*asked)
+        assert (refused.exit_code, server.requests, Path("s.usearch").exists()) == (1, [], False)
+        assert refused.stderr.startswith("indexing 2 documents of small: at most ")
+        assert "1 questions by indexrag: at most 1 calls, some " in refused.stderr
+        assert "The price is unknown. Go on? [y/N]" in refused.stderr
+        done = run(*asked, "--yes", "--concurrency", "2")
+    assert (done.exit_code, server.tasks()[-1]) == (0, "read")

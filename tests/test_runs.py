@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from minirag import Index
 from minirag.errors import InputError, LLMSetupError
 from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.metrics import accuracy, exact_match, f1, gold_ranks
-from minirag.evaluation.runs import build_index, evaluate, library_versions
+from minirag.evaluation.runs import build_index, evaluate, find_run_files, library_versions, save_run
+from minirag.evaluation.scoring import scorer
 from minirag.records import AddReport
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
 
@@ -103,7 +105,19 @@ def test_settings_and_versions_are_kept(index: Index) -> None:
         "limit": 3,
         "seed": 5,
         "concurrency": 1,
+        "scoring": "minirag",
         "index_model": "offline",
+        "index": {
+            "documents": 24,
+            "passages": 24,
+            "facts": index.info().facts,
+            "bridges": index.info().bridges,
+            "triples": index.info().triples,
+            "calls": 0,
+            "tokens": 0,
+            "cost": 0.0,
+            "seconds": index.info().usage.seconds,
+        },
     }
     assert run.versions == library_versions()
     assert {"python", "numpy", "onnxruntime", "usearch"} <= set(run.versions)
@@ -187,6 +201,36 @@ def test_a_wrong_key_ends_the_run(path: Path, tmp_path: Path) -> None:
             evaluate(DEMO, index, resume=log, concurrency=2, progress=False)
         assert len(server.requests) <= 2
     assert len(log.read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_runs_of_a_folder_are_files_of_their_own(index: Index, tmp_path: Path) -> None:
+    for k_b in (0, 1):
+        run = evaluate(DEMO, index, limit=2, read=False, resume=tmp_path, progress=False, k_b=k_b)
+        assert save_run(run, tmp_path) == save_run(run, tmp_path)
+    names = sorted(re.sub(r"[0-9a-f]{8}(?=\.)", "DIGEST", path.name) for path in tmp_path.iterdir())
+    assert names == [
+        "demo-indexrag-k_b=0-offline-2q-DIGEST.json",
+        "demo-indexrag-k_b=0-offline-DIGEST.jsonl",
+        "demo-indexrag-k_b=1-offline-2q-DIGEST.json",
+        "demo-indexrag-k_b=1-offline-DIGEST.jsonl",
+    ]
+    files = find_run_files([tmp_path])
+    assert files == sorted(tmp_path.glob("*.json"))
+    assert find_run_files([files[1]]) == [files[1]]
+    demo = Path(__file__).parents[1] / "minirag" / "demo"
+    assert find_run_files([demo, demo / "questions.json"]) is None
+    with pytest.raises(InputError, match="holds runs, and others are data sets"):
+        find_run_files([demo, files[0]])
+
+
+def test_what_is_kept_is_scored_by_the_rules_asked_for(index: Index, tmp_path: Path) -> None:
+    ours = evaluate(DEMO, index, resume=tmp_path, progress=False)
+    theirs = evaluate(DEMO, index, resume=tmp_path, progress=False, scoring="indexrag")
+    assert [result.answer for result in theirs.results] == [result.answer for result in ours.results]
+    rules = scorer("indexrag")
+    for question, result in zip(DEMO.questions, theirs.results, strict=True):
+        assert result.f1 == (rules.f1(result.answer or "", question.answers) if result.found else 0.0)
+    assert (ours.scoring, theirs.scoring) == ("minirag", "indexrag")
 
 
 def test_another_run_does_not_mix_in(index: Index, tmp_path: Path) -> None:

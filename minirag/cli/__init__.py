@@ -6,8 +6,9 @@ import os
 import sys
 
 from minirag.cli.asking import ask, search
+from minirag.cli.benching import bench
 from minirag.cli.demonstrating import demo
-from minirag.cli.evaluating import bench, evaluate
+from minirag.cli.evaluating import evaluate
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
 from minirag.cli.repairing import repair

@@ -1,11 +1,10 @@
-"""`minirag eval` and `minirag bench`: what measures."""
+"""`minirag eval`: data sets through strategies, scored, and runs as tables and pages."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,30 +16,38 @@ from minirag.cli.options import (
     note_offline,
     options_by_strategy,
     quiet_option,
+    require_folder,
     shows_bars,
     strategy_options,
 )
-from minirag.cli.printing import end_with
-from minirag.cli.running import FAILED, command
+from minirag.cli.printing import echo_note, end_with
+from minirag.cli.running import command
+from minirag.cli.sweeps import parse_sweep, sweep_option
 from minirag.index import Index
 from minirag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from minirag.evaluation.costing import Forecast
     from minirag.evaluation.datasets import Dataset
     from minirag.evaluation.results import Run
+    from minirag.evaluation.variants import Variant
     from minirag.records import Failure
+
+_RUNS = Path("minirag-runs")
 
 
 @command(
     "eval",
     epilog="\b\nExample:\n  minirag eval data/2wiki --index 2wiki.usearch \\\n"
-    "    --strategy naive --strategy indexrag --limit 300 --json runs.json",
+    "    --strategy naive --strategy indexrag --limit 300\n"
+    "  minirag eval minirag-runs",
 )
-@click.argument("folders", nargs=-1, required=True, metavar="FOLDERS...", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="DATASETS...", type=click.Path(path_type=Path))
 @click.option(
     "--index",
     "path",
-    required=True,
     metavar="FILE",
     type=click.Path(path_type=Path),
     help="The index file, which gets the corpus if it lacks it; for several data sets a folder with a file for each.",
@@ -59,95 +66,210 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="Another one draws other questions.")
 @k_option
 @strategy_options
+@sweep_option
 @click.option("--no-read", is_flag=True, help="Retrieve only: no answers, and no calls for them.")
-@click.option("--json", "output", metavar="FILE", type=FILE, help="Write the runs there, question by question.")
 @click.option(
+    "--concurrency", type=click.IntRange(min=1), metavar="N", help="Questions answered side by side [8; offline 1]."
+)
+@click.option(
+    "--scoring",
+    type=click.Choice(["minirag", "kirag", "indexrag"]),
+    default="minirag",
+    show_default=True,
+    help="Or as the released code of a paper does, to compare with its tables.",
+)
+@click.option(
+    "--runs",
     "--resume",
+    "folder",
     metavar="FOLDER",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep answers there as they come, so that a stopped run goes on where it was.",
+    default=_RUNS,
+    show_default=True,
+    help="Each run is a file there, and a stopped one goes on where it was.",
 )
+@click.option("--json", "output", metavar="FILE", type=FILE, help="Write all runs there, question by question.")
+@click.option(
+    "--ask-above", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="DOLLARS", help="Ask first."
+)
+@click.option("-y", "--yes", is_flag=True, help="Never ask, whatever it costs.")
 @quiet_option
 def evaluate(
-    folders: tuple[Path, ...],
+    sources: tuple[Path, ...],
     *,
-    path: Path,
+    path: Path | None,
     strategies: tuple[str, ...],
     model: str | None,
     api_base: str | None,
-    limit: int | None,
-    seed: int,
-    k: int | None,
-    no_read: bool,
     output: Path | None,
-    resume: Path | None,
     quiet: bool,
-    **options: int | str | bool | None,
+    **given: Any,  # noqa: ANN401
 ) -> None:
     """Ask the questions of data sets and score retrieval and answers.
 
-    A data set is a folder with questions.json and corpus.json, or a file of questions about what the index holds.
-    Prints a table of recall@k, exact match, F1, time and cost.
+    A data set is a folder with questions.json and corpus.json, or a file of questions: as HotpotQA, 2WikiMultiHopQA,
+    MuSiQue, DPR and Bamboogle publish them, or your own {question, answers, gold_ids}. Prints recall@k, exact match,
+    F1, time and cost, and what differs by more than chance. Given files of runs, or a folder of them, instead, nothing
+    is asked again.
     """
-    from minirag.evaluation.datasets import load_dataset
-    from minirag.evaluation.results import table, write_runs
-    from minirag.evaluation.runs import build_index
-    from minirag.evaluation.runs import evaluate as evaluate_one
+    from minirag.evaluation.runs import find_run_files
 
-    chosen = options_by_strategy(strategies, options)
-    _require_folder(output)
+    require_folder(output, "--json")
+    files = find_run_files(sources)
+    if files is not None:
+        _conclude(_read(files), output)
+        return
+    if path is None:
+        raise click.UsageError("Missing option '--index'.")
     arguments = model_arguments(model, api_base)
-    datasets = [load_dataset(folder) for folder in folders]
+    settings = {name: given.pop(name) for name in ("limit", "seed", "concurrency", "scoring", "folder")}
+    asking = {name: given.pop(name) for name in ("ask_above", "yes")}
+    settings["read"] = not given.pop("no_read")
+    variants = _variants(strategies, given)
     if not quiet:
         note_offline(model, "evaluating")
-    runs: list[Run] = []
-    failures: list[Failure] = []
-    for dataset, place in zip(datasets, _places(datasets, path), strict=True):
-        failures += build_index(dataset, place, progress=shows_bars(quiet=quiet), **arguments).failed
-        with Index(place, mode="r", **arguments) as opened:
-            for strategy, more in chosen.items():
-                run = evaluate_one(
-                    dataset,
-                    opened,
-                    strategy=strategy,
-                    limit=limit,
-                    seed=seed,
-                    k=k,
-                    read=not no_read,
-                    resume=None if resume is None else _log_in(resume, dataset, strategy),
-                    progress=shows_bars(quiet=quiet),
-                    **more,
-                )
-                failures += run.failed
-                runs.append(run)
-    if output is not None:
-        write_runs(runs, output)
-    click.echo(table(runs))
+    runs, failures = _evaluate_all(sources, path, variants, arguments, settings, asking, quiet=quiet)
+    _conclude(runs, output)
     end_with(failures)
 
 
-@command(epilog="\b\nExample:\n  minirag bench data/2wiki --json bench.json")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--quick", is_flag=True, help="Repeat next to nothing: shows that it runs, and no more.")
-@click.option("--json", "output", metavar="FILE", type=FILE, help="Write all figures there.")
-@quiet_option
-def bench(*, folder: Path | None, quick: bool, output: Path | None, quiet: bool) -> None:
-    """Measure what minirag promises of its speed, on this machine and offline.
+def _variants(strategies: Sequence[str], options: dict[str, Any]) -> list[Variant]:
+    """What is asked: every strategy with those of the options that it takes, swept."""
+    from minirag.evaluation.variants import Variant, sweep
 
-    FOLDER is a data set with a corpus; without one, the demo is taken. Exit code 1 when a figure misses its limit.
-    """
-    from minirag.evaluation.bench import run_bench
-    from minirag.evaluation.results import table
+    sweeps, k = options.pop("sweeps"), options.pop("k")
+    variants = [Variant(name, taken, k) for name, taken in options_by_strategy(strategies, options).items()]
+    for name, values in map(parse_sweep, sweeps):
+        variants = sweep(variants, name, values)
+    return variants
 
-    _require_folder(output)
-    measured = run_bench(folder, quick=quick, progress=shows_bars(quiet=quiet))
+
+def _evaluate_all(
+    sources: Sequence[Path],
+    path: Path,
+    variants: Sequence[Variant],
+    arguments: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    asking: Mapping[str, Any],
+    *,
+    quiet: bool,
+) -> tuple[list[Run], list[Failure]]:
+    from minirag.evaluation.datasets import load_dataset
+    from minirag.evaluation.runs import build_index
+
+    datasets = [load_dataset(source) for source in sources]
+    places = _places(datasets, path)
+    bars = shows_bars(quiet=quiet)
+    expected = [
+        each
+        for dataset, place in zip(datasets, places, strict=True)
+        for each in _forecast(dataset, place, variants, arguments, settings, progress=bars)
+    ]
+    _confirm(expected, **asking)
+    runs: list[Run] = []
+    failures: list[Failure] = []
+    for dataset, place in zip(datasets, places, strict=True):
+        _note_absent(dataset, quiet=quiet)
+        failures += build_index(dataset, place, progress=bars, **arguments).failed
+        with Index(place, mode="r", **arguments) as opened:
+            for variant in variants:
+                run = _evaluate_one(dataset, opened, variant, settings, progress=bars)
+                failures += run.failed
+                runs.append(run)
+    return runs, failures
+
+
+def _evaluate_one(
+    dataset: Dataset, opened: Index, variant: Variant, settings: Mapping[str, Any], *, progress: bool
+) -> Run:
+    """One run, which is in its file afterwards."""
+    from minirag.evaluation.runs import evaluate as evaluate_one
+    from minirag.evaluation.runs import save_run
+
+    chosen = dict(settings)
+    folder = chosen.pop("folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    run = evaluate_one(
+        dataset,
+        opened,
+        strategy=variant.strategy,
+        k=variant.k,
+        resume=folder,
+        progress=progress,
+        **chosen,
+        **variant.options,
+    )
+    save_run(run, folder)
+    return run
+
+
+def _note_absent(dataset: Dataset, *, quiet: bool) -> None:
+    if dataset.absent and not quiet:
+        echo_note(
+            f"{dataset.name}: {len(dataset.absent):,} gold articles are in no context; they count as not found. Add a "
+            "corpus.json that holds them for the full setting"
+        )
+
+
+# --- cost ----------------------------------------------------------------------------------------------------------
+
+
+def _forecast(
+    dataset: Dataset,
+    place: Path,
+    variants: Sequence[Variant],
+    arguments: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    *,
+    progress: bool,
+) -> Iterable[Forecast]:
+    from minirag.evaluation.costing import forecast
+
+    limits = {"limit": settings["limit"], "read": settings["read"], "progress": progress}
+    return forecast(dataset, place, variants, **limits, **arguments)
+
+
+def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool) -> None:
+    """Say what it would cost, and ask where that is much or unknown."""
+    if not expected:
+        return
+    for each in expected:
+        cost = "price unknown" if each.cost is None else f"${each.cost:,.2f}"
+        click.echo(f"{each.what}: at most {each.calls:,} calls, some {each.tokens:,} tokens, {cost}", err=True)
+    costs = [each.cost for each in expected if each.cost is not None]
+    is_known = len(costs) == len(expected)
+    if yes or (is_known and sum(costs) <= ask_above):
+        return
+    told = f"${sum(costs):,.2f} in all" if is_known else "The price is unknown"
+    click.confirm(f"{told}. Go on?", abort=True, err=True)
+
+
+# --- results -------------------------------------------------------------------------------------------------------
+
+
+def _read(files: Sequence[Path]) -> list[Run]:
+    """Runs by data set, the plainest strategy first: the others are compared with it."""
+    from minirag.evaluation.results import describe_run, read_runs
+
+    runs = [run for file in files for run in read_runs(file)]
+    order = {name: number for number, name in enumerate(STRATEGIES)}
+    return sorted(runs, key=lambda run: (run.dataset, order.get(run.strategy, len(order)), describe_run(run)))
+
+
+def _conclude(runs: Sequence[Run], output: Path | None) -> None:
+    """Print what was measured, and write what was asked for."""
+    from minirag.evaluation.results import table, write_runs
+    from minirag.evaluation.significance import comparison_table
+
     if output is not None:
-        output.write_text(json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    click.echo(measured.table())
-    click.echo()
-    click.echo(table(measured.runs))
-    if not (measured.holds or quick):
-        click.get_current_context().exit(FAILED)
+        write_runs(runs, output)
+    click.echo(table(runs))
+    compared = comparison_table(runs)
+    if compared:
+        click.echo(f"\n{compared}")
+
+
+# --- places --------------------------------------------------------------------------------------------------------
 
 
 def _places(datasets: Sequence[Dataset], path: Path) -> list[Path]:
@@ -163,14 +285,3 @@ def _places(datasets: Sequence[Dataset], path: Path) -> list[Path]:
         raise click.UsageError(f"--index {path} is a file; give a folder for several data sets")
     path.mkdir(parents=True, exist_ok=True)
     return places
-
-
-def _log_in(folder: Path, dataset: Dataset, strategy: str) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder / f"{dataset.name}-{strategy}.jsonl"
-
-
-def _require_folder(output: Path | None) -> None:
-    """Find out before a long run that its results cannot be written."""
-    if output is not None and not output.parent.is_dir():
-        raise click.UsageError(f"--json {output}: there is no folder {output.parent}")

@@ -178,6 +178,16 @@ def require_index(path: Path) -> None:
         raise IndexMissingError(path, f"there is no such file. Build it: minirag index PATHS --index {path}")
 
 
+def require_folder(output: Path | None, option: str) -> None:
+    """Find out before a long run that its results cannot be written.
+
+    Raises:
+        click.UsageError: If the folder of a file that the user named is not there.
+    """
+    if output is not None and not output.parent.is_dir():
+        raise click.UsageError(f"{option} {output}: there is no folder {output.parent}")
+
+
 def note_offline(model: str | None, did: str) -> None:
     """Say that no model was named, so that nobody takes the rules for an LLM."""
     if model is None:

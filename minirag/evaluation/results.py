@@ -10,6 +10,8 @@ from typing import Any
 
 from minirag.errors import InputError
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
+from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
+from minirag.evaluation.variants import describe_variant
 from minirag.records import Failure, Usage
 
 DEPTHS = (2, 3, 5, 10)
@@ -156,8 +158,15 @@ class Run:
         results = tuple(QuestionResult.from_dict(result) for result in entry["results"])
         return cls(results=results, **{key: entry[key] for key in kept})
 
+    @property
+    def scoring(self) -> Scoring:
+        """How it was scored."""
+        scoring: Scoring = self.settings.get("scoring", DEFAULT)
+        return scoring
+
     def _mean_over_gold(self, score: Callable[[QuestionResult], float]) -> float | None:
-        return _mean_of(score(result) for result in self.results if result.ranks)
+        skips = scorer(self.scoring).skips_unretrieved
+        return _mean_of(score(r) for r in self.results if r.ranks and (r.documents or not skips))
 
 
 def write_runs(runs: Sequence[Run], path: str | Path) -> None:
@@ -217,17 +226,15 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
 
 
-def _describe_strategy(run: Run) -> str:
+def describe_run(run: Run) -> str:
     """The strategy with the options that were given, so that an ablation's rows differ."""
-    options = run.settings.get("options") or {}
-    given = ", ".join(f"{name}={value}" for name, value in options.items())
-    return f"{run.strategy} ({given})" if given else run.strategy
+    return describe_variant(run.strategy, run.settings.get("options") or {}, run.settings.get("k"))
 
 
 def _row(run: Run) -> list[str]:
     scores = run.to_dict()
     return [
-        *(run.dataset, _describe_strategy(run), run.model, str(len(run.results))),
+        *(run.dataset, describe_run(run), run.model, str(len(run.results))),
         *(_percent(run.recall(k)) for k in DEPTHS),
         *(_percent(scores[key]) for key in ("em", "f1", "accuracy")),
         f"{scores['calls_per_question']:.1f}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,6 +16,22 @@ from minirag.evaluation.datasets import Question
 from minirag.evaluation.results import QuestionResult
 
 HEAD = b'{"conditions": '
+_UNFIT = re.compile(r"[^\w.=+-]+")  # for the name of a file
+
+
+def log_in(path: str | Path, conditions: Mapping[str, Any]) -> Path:
+    """The file for results: the path itself, or in a folder one that is named after what they depend on."""
+    path = Path(path)
+    return path / f"{name_run(conditions)}.jsonl" if path.is_dir() else path
+
+
+def name_run(conditions: Mapping[str, Any]) -> str:
+    """A name that tells the runs of a folder apart, for people and by a digest of the conditions."""
+    options = [f"{name}={value}" for name, value in conditions["options"].items()]
+    drawn = [f"{conditions['limit']}q"] if conditions.get("limit") else []
+    told = [conditions["dataset"], conditions["strategy"], *options, conditions["model"], *drawn]
+    digest = hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:8]
+    return _UNFIT.sub("_", "-".join(map(str, told)))[:150] + f"-{digest}"
 
 
 class ResultLog:

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import platform
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
-from tqdm import tqdm
-
-from minirag import loop
-from minirag.answering import aask, aretrieve
-from minirag.errors import IndexFileError, InputError, LLMSetupError, MiniragError
+from minirag.errors import InputError
+from minirag.evaluation.asking import Asking
 from minirag.evaluation.datasets import Dataset, Question
-from minirag.evaluation.metrics import accuracy, answer_rank, exact_match, f1, gold_ranks
-from minirag.evaluation.results import DEPTHS, QuestionResult, Run
-from minirag.evaluation.resuming import ResultLog
+from minirag.evaluation.results import Run, write_runs
+from minirag.evaluation.resuming import ResultLog, log_in, name_run
+from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.records import AddReport, Answer
+from minirag.records import AddReport, IndexInfo
 
+# The settings that say what was asked and how, and not of which state of the index.
+ASKED = ("dataset", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
 LIBRARIES = ("minirag", "numpy", "onnxruntime", "tokenizers", "usearch", "openai", "litellm")
-# Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
-ONE_SHOT = frozenset({"naive", "indexrag"})
 
 
 def build_index(
@@ -73,6 +67,7 @@ def evaluate(
     k: int | None = None,
     read: bool = True,
     concurrency: int | None = None,
+    scoring: Scoring = DEFAULT,
     resume: str | Path | None = None,
     progress: bool = True,
     **options: Any,  # noqa: ANN401
@@ -92,12 +87,14 @@ def evaluate(
         k: How many pieces the reader sees; None for the strategy's own. Recall is measured on the whole ranking.
         read: False only retrieves, which scores no answers and, offline, costs nothing.
         concurrency: How many questions are read side by side, at least 1; None is 8 with a model, 1 offline.
-        resume: A file that keeps results as they come. If it is there, what it holds is not asked again.
+        scoring: How answers are scored; see `minirag.evaluation.scoring`.
+        resume: A file that keeps results as they come, or a folder that has such a file for each run. What it holds is
+            not asked again.
         progress: Show a bar, where standard error is a terminal.
         options: Of the strategy.
 
     Raises:
-        ValueError: On a limit, k or concurrency below 1, an unknown strategy, or a wrong option of it.
+        ValueError: On a limit, k or concurrency below 1, an unknown strategy or scoring, or a wrong option of it.
         InputError: If a gold document is not in the index, or `resume` is not a file of this very run.
         LLMSetupError: If the model cannot be called at all; what was answered before is in `resume`.
         IndexFileError: If the index cannot be read.
@@ -109,13 +106,16 @@ def evaluate(
         concurrency = 1 if name == OFFLINE else 8
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+    scorer(scoring)
     info = index.info()
-    asking = _Asking(index, strategy, name, k, read, options)
+    asking = Asking(index, strategy, name, k, read, options, scoring)
     conditions = asking.describe() | {"dataset": dataset.name, "encoder": info.encoder, "index_bytes": info.bytes}
     versions = library_versions()
     kept = conditions | {"minirag": versions.get("minirag")}
-    with nullcontext() if resume is None else ResultLog(resume, conditions=kept, questions=questions) as log:
+    path = None if resume is None else log_in(resume, kept)
+    with nullcontext() if path is None else ResultLog(path, conditions=kept, questions=questions) as log:
         results = asking.ask_all(questions, log=log, concurrency=concurrency, progress=progress)
+    drawn = {"limit": limit, "seed": seed, "concurrency": concurrency, "scoring": scoring}
     return Run(
         dataset=dataset.name,
         strategy=strategy,
@@ -123,9 +123,61 @@ def evaluate(
         results=results,
         index_bytes=info.bytes,
         passages=info.passages,
-        settings=conditions | {"limit": limit, "seed": seed, "concurrency": concurrency, "index_model": info.model},
+        settings=conditions | drawn | {"index_model": info.model, "index": _describe_index(info)},
         versions=versions,
     )
+
+
+def _describe_index(info: IndexInfo) -> dict[str, Any]:
+    """What the index holds, and what building it took over its life."""
+    usage = info.usage
+    held = {name: getattr(info, name) for name in ("documents", "passages", "facts", "bridges", "triples")}
+    return held | {
+        "calls": usage.calls,
+        "tokens": usage.prompt_tokens + usage.completion_tokens,
+        "cost": usage.cost,
+        "seconds": usage.seconds,
+    }
+
+
+def save_run(run: Run, folder: str | Path) -> Path:
+    """Write one run as a file of its own in a folder; one that asked the same in the same way is replaced.
+
+    Raises:
+        InputError: If it cannot be written.
+    """
+    path = Path(folder) / f"{name_run({key: run.settings[key] for key in ASKED})}.json"
+    write_runs([run], path)
+    return path
+
+
+def find_run_files(sources: Sequence[Path]) -> list[Path] | None:
+    """Files of runs among files and folders; None where the sources are something else, data sets.
+
+    Raises:
+        InputError: If there are both.
+    """
+    found = [_run_files(source) for source in sources]
+    if all(found):
+        return [file for files in found for file in files]
+    if any(found):
+        named = next(source for source, files in zip(sources, found, strict=True) if files)
+        raise InputError(f"{named} holds runs, and others are data sets. Give either the one or the other")
+    return None
+
+
+def _run_files(source: Path) -> list[Path]:
+    if source.is_dir() and not any(source.glob("questions.json*")):
+        return [file for file in sorted(source.glob("*.json")) if _is_run_file(file)]
+    return [source] if _is_run_file(source) else []
+
+
+def _is_run_file(path: Path) -> bool:
+    """Data sets are lists, or JSON lines."""
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return b'{"runs"' in b"".join(file.read(200).split())
 
 
 def library_versions() -> dict[str, str]:
@@ -137,150 +189,6 @@ def library_versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """How a run asks its questions."""
-
-    index: Index
-    strategy: str
-    model: str
-    k: int | None
-    read: bool
-    options: dict[str, Any]
-
-    def describe(self) -> dict[str, Any]:
-        """What the results depend on, but for the index and the questions."""
-        return {
-            "strategy": self.strategy,
-            "model": self.model,
-            "k": self.k,
-            "read": self.read,
-            "options": self.options,
-        }
-
-    def ask_all(
-        self, questions: Sequence[Question], *, log: ResultLog | None, concurrency: int, progress: bool
-    ) -> tuple[QuestionResult, ...]:
-        """Ask every question that the log does not hold yet; results in the order of the questions."""
-        done = {} if log is None else dict(log.done)
-        pending = [question for question in questions if question.id not in done]
-        with tqdm(total=len(questions), desc=self.strategy, disable=None if progress else True) as bar:
-            bar.update(len(done))
-
-            def keep(result: QuestionResult) -> None:
-                done[result.id] = result
-                bar.update()
-                if log is not None:
-                    log.append(result)
-
-            if pending:
-                loop.run(self._ask_all(pending, concurrency, keep))
-        return tuple(done[question.id] for question in questions)
-
-    async def _ask_all(
-        self, questions: Sequence[Question], concurrency: int, keep: Callable[[QuestionResult], None]
-    ) -> None:
-        if not self.read:
-            async for result in self._retrieve_all(questions):
-                keep(result)
-            return
-        timed: dict[str, float | None] = {}
-        if self.strategy in ONE_SHOT or self.model == OFFLINE:
-            timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions)}
-
-        async def answer(question: Question) -> None:
-            result = await self._guard(question, self._answer(question))
-            keep(replace(result, retrieval_seconds=timed.get(question.id)))
-
-        await _side_by_side(answer, questions, concurrency)
-
-    async def _retrieve_all(self, questions: Sequence[Question]) -> AsyncIterator[QuestionResult]:
-        """Retrieve alone, one question after the other, timed."""
-        await self._guard(questions[0], self._retrieve(questions[0]))  # the first one loads the encoder
-        for question in questions:
-            yield await self._guard(question, self._retrieve(question))
-
-    async def _retrieve(self, question: Question) -> QuestionResult:
-        began = perf_counter()
-        evidence = await aretrieve(
-            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
-        )
-        seconds = perf_counter() - began
-        return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds)
-
-    async def _answer(self, question: Question) -> QuestionResult:
-        began = perf_counter()
-        answer = await aask(
-            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
-        )
-        seconds = perf_counter() - began
-        return replace(_score(self._rank(question, answer.ranking), question, answer), seconds=seconds)
-
-    def _rank(self, question: Question, ranking: Iterable[tuple[str, float]]) -> QuestionResult:
-        passages = [self.index.passage(passage_id) for passage_id, _ in ranking]
-        documents = list(dict.fromkeys(passage.document_id for passage in passages))
-        deepest = max(DEPTHS)
-        return QuestionResult(
-            id=question.id,
-            type=question.type,
-            ranks=gold_ranks(documents, question.gold_ids),
-            answer_rank=answer_rank([passage.text for passage in passages[:deepest]], question.answers),
-            documents=tuple(documents[:deepest]),
-        )
-
-    async def _guard(self, question: Question, work: Awaitable[QuestionResult]) -> QuestionResult:
-        """The result, or that there is none and why; what would befall every question ends the run."""
-        try:
-            return await work
-        except (LLMSetupError, IndexFileError):
-            raise
-        except MiniragError as error:
-            wrong = 0.0 if self.read else None
-            return QuestionResult(
-                id=question.id,
-                type=question.type,
-                ranks=(None,) * len(question.gold_ids),
-                em=wrong,
-                f1=wrong,
-                accuracy=wrong,
-                error=f"{type(error).__name__}: {error}",
-            )
-
-
-def _score(result: QuestionResult, question: Question, answer: Answer) -> QuestionResult:
-    """With the answer and its scores; one that says that nothing was found is wrong, whatever words it uses."""
-    scores = [metric(answer.text, question.answers) if answer.found else 0.0 for metric in (exact_match, f1, accuracy)]
-    em, overlap, contained = scores
-    return replace(
-        result,
-        answer=answer.text,
-        found=answer.found,
-        em=em,
-        f1=overlap,
-        accuracy=contained,
-        usage=answer.usage,
-    )
-
-
-async def _side_by_side(
-    work: Callable[[Question], Awaitable[None]], questions: Iterable[Question], concurrency: int
-) -> None:
-    """Work through the questions, so many at a time; when one raises, the others are cancelled."""
-    queue: Iterator[Question] = iter(questions)
-
-    async def worker() -> None:
-        for question in queue:
-            await work(question)
-
-    workers = [asyncio.create_task(worker()) for _ in range(concurrency)]
-    try:
-        await asyncio.gather(*workers)
-    finally:
-        for task in workers:
-            task.cancel()
-        await asyncio.gather(*workers, return_exceptions=True)
 
 
 def _check_gold(questions: Iterable[Question], absent: frozenset[str], index: Index) -> None:

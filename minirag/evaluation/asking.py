@@ -1,0 +1,182 @@
+"""Asking: one question after the other or side by side, timed, scored, and kept as it is answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from tqdm import tqdm
+
+from minirag import loop
+from minirag.answering import aask, aretrieve
+from minirag.errors import IndexFileError, LLMSetupError, MiniragError
+from minirag.evaluation.datasets import Question
+from minirag.evaluation.metrics import answer_rank, gold_ranks
+from minirag.evaluation.results import DEPTHS, QuestionResult
+from minirag.evaluation.resuming import ResultLog
+from minirag.evaluation.scoring import Scoring, scorer
+from minirag.index import Index
+from minirag.models import OFFLINE
+
+# Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
+ONE_SHOT = frozenset({"naive", "indexrag"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a run asks its questions.
+
+    Attributes:
+        index: Open.
+        strategy: As for `ask`; likewise `model`, `k` and `options`.
+        model: See there.
+        k: See there.
+        read: Whether answers are read, or evidence is only retrieved.
+        options: See there.
+        scoring: How answers are scored.
+    """
+
+    index: Index
+    strategy: str
+    model: str
+    k: int | None
+    read: bool
+    options: Mapping[str, Any]
+    scoring: Scoring
+
+    def describe(self) -> dict[str, Any]:
+        """What the results depend on, but for the index and the questions."""
+        return {
+            "strategy": self.strategy,
+            "model": self.model,
+            "k": self.k,
+            "read": self.read,
+            "options": dict(self.options),
+        }
+
+    def ask_all(
+        self, questions: Sequence[Question], *, log: ResultLog | None, concurrency: int, progress: bool
+    ) -> tuple[QuestionResult, ...]:
+        """Ask every question that the log does not hold yet; results in the order of the questions.
+
+        What the log holds is scored afresh: it may have been scored by other rules.
+        """
+        held = {} if log is None else log.done
+        done = {q.id: self._score(held[q.id], q) for q in questions if q.id in held}
+        pending = [question for question in questions if question.id not in done]
+        with tqdm(total=len(questions), desc=self.strategy, disable=None if progress else True) as bar:
+            bar.update(len(done))
+
+            def keep(result: QuestionResult) -> None:
+                done[result.id] = result
+                bar.update()
+                if log is not None:
+                    log.append(result)
+
+            if pending:
+                loop.run(self._ask_all(pending, concurrency, keep))
+        return tuple(done[question.id] for question in questions)
+
+    async def _ask_all(
+        self, questions: Sequence[Question], concurrency: int, keep: Callable[[QuestionResult], None]
+    ) -> None:
+        if not self.read:
+            async for result in self._retrieve_all(questions):
+                keep(result)
+            return
+        timed: dict[str, float | None] = {}
+        if self.strategy in ONE_SHOT or self.model == OFFLINE:
+            timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions)}
+
+        async def answer(question: Question) -> None:
+            result = await self._guard(question, self._answer(question))
+            keep(replace(result, retrieval_seconds=timed.get(question.id)))
+
+        await _side_by_side(answer, questions, concurrency)
+
+    async def _retrieve_all(self, questions: Sequence[Question]) -> AsyncIterator[QuestionResult]:
+        """Retrieve alone, one question after the other, timed."""
+        await self._guard(questions[0], self._retrieve(questions[0]))  # the first one loads the encoder
+        for question in questions:
+            yield await self._guard(question, self._retrieve(question))
+
+    async def _retrieve(self, question: Question) -> QuestionResult:
+        began = perf_counter()
+        evidence = await aretrieve(
+            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
+        )
+        seconds = perf_counter() - began
+        return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds)
+
+    async def _answer(self, question: Question) -> QuestionResult:
+        began = perf_counter()
+        answer = await aask(
+            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
+        )
+        seconds = perf_counter() - began
+        ranked = self._rank(question, answer.ranking)
+        answered = replace(ranked, answer=answer.text, found=answer.found, usage=answer.usage, seconds=seconds)
+        return self._score(answered, question)
+
+    def _rank(self, question: Question, ranking: Iterable[tuple[str, float]]) -> QuestionResult:
+        passages = [self.index.passage(passage_id) for passage_id, _ in ranking]
+        documents = list(dict.fromkeys(passage.document_id for passage in passages))
+        deepest = max(DEPTHS)
+        return QuestionResult(
+            id=question.id,
+            type=question.type,
+            ranks=gold_ranks(documents, question.gold_ids),
+            answer_rank=answer_rank([passage.text for passage in passages[:deepest]], question.answers),
+            documents=tuple(documents[:deepest]),
+        )
+
+    def _score(self, result: QuestionResult, question: Question) -> QuestionResult:
+        """With the answer's scores; one that says that nothing was found is wrong, whatever words it uses."""
+        if result.answer is None:
+            return result
+        rules = scorer(self.scoring)
+        em, overlap, contained = (
+            metric(result.answer, question.answers) if result.found else 0.0
+            for metric in (rules.exact_match, rules.f1, rules.accuracy)
+        )
+        return replace(result, em=em, f1=overlap, accuracy=contained)
+
+    async def _guard(self, question: Question, work: Awaitable[QuestionResult]) -> QuestionResult:
+        """The result, or that there is none and why; what would befall every question ends the run."""
+        try:
+            return await work
+        except (LLMSetupError, IndexFileError):
+            raise
+        except MiniragError as error:
+            wrong = 0.0 if self.read else None
+            return QuestionResult(
+                id=question.id,
+                type=question.type,
+                ranks=(None,) * len(question.gold_ids),
+                em=wrong,
+                f1=wrong,
+                accuracy=wrong,
+                error=f"{type(error).__name__}: {error}",
+            )
+
+
+async def _side_by_side(
+    work: Callable[[Question], Awaitable[None]], questions: Iterable[Question], concurrency: int
+) -> None:
+    """Work through the questions, so many at a time; when one raises, the others are cancelled."""
+    queue: Iterator[Question] = iter(questions)
+
+    async def worker() -> None:
+        for question in queue:
+            await work(question)
+
+    workers = [asyncio.create_task(worker()) for _ in range(concurrency)]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for task in workers:
+            task.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)

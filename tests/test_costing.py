@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from minirag.evaluation.costing import forecast
+from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.variants import Variant
+
+DEMO = load_dataset(Path(__file__).parents[1] / "minirag" / "demo")
+PRICED = "openai/gpt-4o-mini"
+NAMED = {"model": PRICED, "api_key": "none", "progress": False}
+
+
+def test_offline_is_free(tmp_path: Path) -> None:
+    assert forecast(DEMO, tmp_path / "x.usearch", [Variant("kirag")], model="offline") == ()
+
+
+def test_indexing_and_asking(tmp_path: Path) -> None:
+    variants = [
+        Variant("naive"),
+        Variant("indexrag", k=1),
+        Variant("kirag"),
+        Variant("kirag", {"constructor": False}),
+        Variant("ircot", {"steps": 3}),
+    ]
+    found = forecast(DEMO, tmp_path / "x.usearch", variants, limit=4, **NAMED)  # type: ignore[arg-type]
+    assert [(each.what, each.calls) for each in found[1:]] == [
+        ("4 questions by naive", 4),
+        ("4 questions by indexrag (k=1)", 4),
+        ("4 questions by kirag", 24),
+        ("4 questions by kirag (constructor=no)", 4),
+        ("4 questions by ircot (steps=3)", 12),
+    ]
+    assert found[0].what == "indexing 24 documents of demo"
+    assert found[0].calls > 24
+    assert all(each.cost is not None and 0 < each.cost < 0.1 for each in found)
+    assert found[1].tokens > found[2].tokens
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_retrieval_alone_by_no_model_is_free(tmp_path: Path) -> None:
+    variants = [Variant("naive"), Variant("kirag")]
+    found = forecast(DEMO, tmp_path / "x.usearch", variants, read=False, **NAMED)  # type: ignore[arg-type]
+    assert [each.what for each in found[1:]] == ["10 questions by kirag"]
+
+
+def test_an_unknown_price_is_said(tmp_path: Path) -> None:
+    named = {**NAMED, "api_base": "http://127.0.0.1:1/v1"}
+    found = forecast(DEMO, tmp_path / "x.usearch", [Variant("naive")], **named)  # type: ignore[arg-type]
+    assert {each.cost for each in found} == {None}
