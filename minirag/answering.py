@@ -6,12 +6,14 @@ import os
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from minirag import loop
+from minirag.filtering import Where, parse_filter
 from minirag.index import Index
 from minirag.models import VARIABLE
 from minirag.ranking import check_k
+from minirag.reading import OpenIndex
 from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading, counting
 from minirag.retrieving import find_passage
 from minirag.strategies import STRATEGIES, check_options, default_strategy
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from minirag.reasoner import Reasoner
     from minirag.storage.snapshot import Snapshot
 
+AnyIndex: TypeAlias = "OpenIndex | str | PathLike[str]"
 NOT_FOUND = "The index holds nothing that answers this."
 _WARNING = (
     "answered offline, by rules that quote the documents. Give a model (Index(..., model='openai/gpt-4o-mini') or "
@@ -32,11 +35,12 @@ _WARNING = (
 
 def ask(
     question: str,
-    index: Index | str | PathLike[str],
+    index: AnyIndex,
     *,
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    where: Where | None = None,
     max_cost: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
@@ -50,6 +54,8 @@ def ask(
             model, which is then called once, and "kirag" offline, where calls cost nothing.
         k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
         model: Another model than the index's.
+        where: Only documents whose metadata pass are there, for every step: `{"tenant": "a", "year": {"$gte": 2000}}`.
+            See `minirag.filtering` for the operators.
         max_cost: Dollars that the answer may take; None for no limit.
         options: Of the strategy.
 
@@ -57,61 +63,57 @@ def ask(
         The answer with its citations; `found` is False when the index does not hold it.
 
     Raises:
-        ValueError: On a blank question, an unknown strategy, or an option out of range.
+        ValueError: On a blank question, an unknown strategy, an option out of range, or a malformed filter.
         IndexFileError: When the index cannot be opened.
         LLMError: When the model cannot be called, or its reply not be used.
         BudgetExceededError: When a call might cost more than `max_cost` leaves; it is not made.
     """
     _warn_offline(index, model)
-    return loop.run(_ask(question, index, _Way(strategy, k, model, options), max_cost=max_cost))
+    return loop.run(_ask(question, index, _Way(strategy, k, model, where, options), max_cost=max_cost))
 
 
 async def aask(
     question: str,
-    index: Index | str | PathLike[str],
+    index: AnyIndex,
     *,
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    where: Where | None = None,
     max_cost: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
     _warn_offline(index, model)
-    return await loop.await_(_ask(question, index, _Way(strategy, k, model, options), max_cost=max_cost))
+    return await loop.await_(_ask(question, index, _Way(strategy, k, model, where, options), max_cost=max_cost))
 
 
 def retrieve(
     question: str,
-    index: Index | str | PathLike[str],
+    index: AnyIndex,
     *,
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    where: Where | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
-    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, options)))
+    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, where, options)))
 
 
 async def aretrieve(
     question: str,
-    index: Index | str | PathLike[str],
+    index: AnyIndex,
     *,
     strategy: str | None = None,
     k: int | None = None,
     model: str | None = None,
+    where: Where | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """`retrieve`, to be awaited."""
-    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, options)))
-
-
-def _warn_offline(index: Index | str | PathLike[str], model: str | None) -> None:
-    """Say, at the caller's line, that nobody chose the weaker engine."""
-    chosen = index.model_is_chosen if isinstance(index, Index) else bool(os.environ.get(VARIABLE))
-    if model is None and not chosen:
-        warnings.warn(_WARNING, stacklevel=3)
+    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, where, options)))
 
 
 class _Way(NamedTuple):
@@ -120,15 +122,23 @@ class _Way(NamedTuple):
     strategy: str | None
     k: int | None
     model: str | None
+    where: Where | None
     options: Mapping[str, Any]
 
 
-async def _retrieve_alone(question: str, index: Index | str | PathLike[str], way: _Way) -> Evidence:
+def _warn_offline(index: AnyIndex, model: str | None) -> None:
+    """Say, at the caller's line, that nobody chose the weaker engine."""
+    chosen = index.model_is_chosen if isinstance(index, OpenIndex) else bool(os.environ.get(VARIABLE))
+    if model is None and not chosen:
+        warnings.warn(_WARNING, stacklevel=3)
+
+
+async def _retrieve_alone(question: str, index: AnyIndex, way: _Way) -> Evidence:
     with _opened(index, way) as opened:
         return await _retrieve(question, opened, opened.reasoner(way.model, Ledger()), way)
 
 
-async def _ask(question: str, index: Index | str | PathLike[str], way: _Way, *, max_cost: float | None) -> Answer:
+async def _ask(question: str, index: AnyIndex, way: _Way, *, max_cost: float | None) -> Answer:
     ledger = Ledger(max_cost=max_cost, keeps_calls=True)
     with counting(ledger), _opened(index, way) as opened:
         reasoner = opened.reasoner(way.model, ledger)
@@ -154,7 +164,7 @@ async def _ask(question: str, index: Index | str | PathLike[str], way: _Way, *, 
         )
 
 
-async def _retrieve(question: str, index: Index, reasoner: Reasoner, way: _Way) -> Evidence:
+async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: _Way) -> Evidence:
     if not isinstance(question, str):
         raise ValueError(f"the question must be a string, not {question!r}")
     if not question.strip():
@@ -168,12 +178,14 @@ async def _retrieve(question: str, index: Index, reasoner: Reasoner, way: _Way) 
 
 
 @contextmanager
-def _opened(index: Index | str | PathLike[str], way: _Way) -> Iterator[Index]:
-    if isinstance(index, Index):
-        yield index
+def _opened(index: AnyIndex, way: _Way) -> Iterator[OpenIndex]:
+    """The index as far as the filter lets it be seen."""
+    if isinstance(index, OpenIndex):
+        yield index.filtered(way.where)
     else:
+        parse_filter(way.where)  # what is wrong with it does not wait for the file
         with Index(index, model=way.model, mode="r") as opened:
-            yield opened
+            yield opened.filtered(way.where)
 
 
 def _context(hits: Sequence[Hit]) -> list[ContextItem]:
@@ -190,7 +202,7 @@ def _cite(snapshots: Sequence[Snapshot], hits: Sequence[Hit]) -> tuple[Citation,
     for passage_id in dict.fromkeys(passage for hit in hits for passage in hit.passage_ids):
         found = next((f for snapshot in snapshots if (f := find_passage(snapshot, passage_id))), None)
         if found is not None:
-            passage, title = found
+            passage, title, metadata = found
             number = len(citations) + 1
-            citations.append(Citation(number, passage.document_id, passage.id, title, passage.text))
+            citations.append(Citation(number, passage.document_id, passage.id, title, passage.text, metadata))
     return tuple(citations)

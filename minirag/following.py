@@ -18,7 +18,7 @@ import numpy as np
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
 from minirag.storage.tables import hash_key
-from minirag.storage.vectors import quantise, search_exact, similarities
+from minirag.storage.vectors import quantise, search_valid, similarities
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +130,11 @@ class Space:
         segment, document = found
         start = int(self.passage_starts[self.snapshot.segments.index(segment)])
         return start + int(segment.document_slices[document]) + int(place.partition("-")[0])
+
+    def names(self, key: int) -> bool:
+        """Whether any passage names an entity."""
+        known = any(len(segment.facts_by_entity.find(key)) for segment in self.snapshot.segments)
+        return known and len(self.naming(key).passages) > 0
 
     def naming(self, key: int) -> Naming:
         """The passages that name an entity."""
@@ -307,8 +312,7 @@ def _names_in(space: Space, question: str) -> Iterator[int]:
 
 def _known_key(space: Space, name: str) -> int | None:
     key = name_key(name)
-    known = key is not None and any(len(segment.facts_by_entity.find(key)) for segment in space.snapshot.segments)
-    return key if known else None
+    return key if key is not None and space.names(key) else None
 
 
 def name_key(name: str) -> int | None:
@@ -322,11 +326,13 @@ def passage_cosines(space: Space, vector: Scores) -> Scores:
     """The cosine of every passage with a unit vector `(dim,)`: `(passages,)`, minus infinity for the dead."""
     columns = []
     for segment in space.snapshot.segments:
-        rows, found = search_exact(segment.passage_vectors, quantise(vector[None])[0], _DEPTH)
-        cosines = np.full(segment.count("passages"), found.min(initial=1.0), np.float32)
-        cosines[rows] = found
         alive = segment.alive("passages")
-        columns.append(cosines if alive is None else np.where(alive, cosines, np.float32(-np.inf)))
+        rows, found = search_valid(segment.passage_vectors, quantise(vector[None])[0], _DEPTH, alive)
+        cosines = np.full(segment.count("passages"), found.min(initial=1.0), np.float32)
+        if alive is not None:
+            cosines[~alive] = -np.inf
+        cosines[rows] = found
+        columns.append(cosines)
     return np.concatenate(columns)
 
 

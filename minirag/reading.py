@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderMismatchError
+from minirag.filtering import Filter, Where, join_filters, parse_filter
 from minirag.models import Models
 from minirag.ranking import check_k
 from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
@@ -89,6 +90,7 @@ class OpenIndex:
         self.path = Path(path)
         self._models = Models(model, llm_options)
         self._turns: dict[int, asyncio.Lock] = {}
+        self._filter: Filter | None = None
         self._store = self._open_store(mode, encoder, settings)
         header = self._store.snapshot.header
         self.encoder: Encoder = open_encoder(header["encoder"]["source"] if encoder is None else encoder)
@@ -175,20 +177,35 @@ class OpenIndex:
     @property
     def snapshot(self) -> Snapshot:
         """The commit that reads see; hold it to see the same one in several reads."""
-        return self._store.snapshot
+        return self._store.snapshot.through(self._filter)
+
+    def filtered(self, where: Where | None) -> OpenIndex:
+        """This index as if it held only the documents that pass a filter, for reading.
+
+        Hand it to code that must not see the others: `search`, `ask`, the ids and the counts know of none of them, and
+        of no bridging fact behind which one of them stands. It follows this index, and ends when this one is closed.
+
+        Args:
+            where: See `minirag.filtering`. It comes on top of the filter of a view that this already is.
+
+        Raises:
+            ValueError: If the filter is malformed.
+        """
+        parsed = parse_filter(where)
+        return self if parsed is None else FilteredIndex(self, join_filters(self._filter, parsed))
 
     def __len__(self) -> int:
         """How many documents."""
-        return self._store.snapshot.count("documents")
+        return self.snapshot.count("documents")
 
     def __contains__(self, document_id: object) -> bool:
         """Whether there is a document with this id."""
-        return isinstance(document_id, str) and self._store.snapshot.find_document(document_id) is not None
+        return isinstance(document_id, str) and self.snapshot.find_document(document_id) is not None
 
     def document_ids(self) -> list[str]:
         """The ids of all documents, in the order of the file."""
         ids: list[str] = []
-        for segment in self._store.snapshot.segments:
+        for segment in self.snapshot.segments:
             alive = segment.alive("documents")
             ids += [segment.head(row)[0] for row in range(segment.count("documents")) if alive is None or alive[row]]
         return ids
@@ -207,7 +224,7 @@ class OpenIndex:
         Raises:
             KeyError: When there is none.
         """
-        found = find_document(self._store.snapshot, document_id)
+        found = find_document(self.snapshot, document_id)
         if found is None:
             raise KeyError(document_id)
         return found
@@ -218,14 +235,14 @@ class OpenIndex:
         Raises:
             KeyError: When there is none.
         """
-        found = find_passage(self._store.snapshot, passage_id)
+        found = find_passage(self.snapshot, passage_id)
         if found is None:
             raise KeyError(passage_id)
-        return found[0]
+        return found.passage
 
     def info(self) -> IndexInfo:
         """Counts, encoder, model, settings, cost and size."""
-        snapshot = self._store.snapshot
+        snapshot = self.snapshot
         header = snapshot.header
         failed = [*header["failed_passages"], *([f"bridge entity {n}", why] for n, why in header["failed_names"])]
         return IndexInfo(
@@ -251,7 +268,13 @@ class OpenIndex:
     # --- searching -------------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, *, k: int = 10, kinds: Kind | Collection[Kind] | None = None, mode: SearchMode = "dense"
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        kinds: Kind | Collection[Kind] | None = None,
+        mode: SearchMode = "dense",
+        where: Where | None = None,
     ) -> list[Hit]:
         """Retrieve without any LLM.
 
@@ -262,13 +285,16 @@ class OpenIndex:
                 the other modes for passages, by which words are counted.
             mode: "dense" compares meanings by cosine similarity, "lexical" words by BM25, "hybrid" joins both
                 rankings (reciprocal rank fusion; Cormack et al. 2009).
+            where: Only documents whose metadata pass are searched, and bridging facts of such documents alone:
+                `{"tenant": "a", "year": {"$gte": 2000}}`; see `minirag.filtering` for the operators.
 
         Returns:
             Hits, best first. Where triples are encoded by another model than the rest, their scores are on another
             scale, and how they rank among other kinds means little.
 
         Raises:
-            ValueError: If the query is no text, k < 1, a kind or mode is unknown, or the mode does not find a kind.
+            ValueError: If the query is no text, k < 1, a kind or mode is unknown, the mode does not find a kind, or the
+                filter is malformed.
         """
         if not isinstance(query, str):
             raise ValueError(f"the query must be a string, not {query!r}")
@@ -277,7 +303,7 @@ class OpenIndex:
         wanted = tuple(given) if given is not None else FLAT if mode == "dense" else PASSAGES
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
-        snapshot = self._store.snapshot
+        snapshot = self.filtered(where).snapshot
         return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted, mode=mode)]
 
     def search_rows(
@@ -351,6 +377,32 @@ class OpenIndex:
         from minirag.storage.verifying import verify
 
         return verify(Path(path), normalise_name)
+
+
+class FilteredIndex(OpenIndex):
+    """An index as seen through a filter; see `OpenIndex.filtered`."""
+
+    def __init__(self, index: OpenIndex, where: Filter | None) -> None:
+        """Look at an index."""
+        self._index = index
+        self._filter = where
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """All else is the index's own, as it is at the time."""
+        return getattr(self._index, name)
+
+    def __repr__(self) -> str:
+        """Path, model and filter."""
+        shown = self._filter.text if self._filter else None
+        return f"{super().__repr__()}.filtered({shown})"
+
+    def info(self) -> IndexInfo:
+        """As of the index, but for the counts, and for what failed in other documents."""
+        found = super().info()
+        return replace(found, failed=tuple(each for each in found.failed if each.id.rpartition("#")[0] in self))
+
+    def close(self) -> None:
+        """Nothing: the index that this is a view of stays open."""
 
 
 def normalise_name(name: str) -> str:

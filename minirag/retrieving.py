@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from minirag.json_values import same_json
 from minirag.records import Document, Hit, Kind, Passage
 from minirag.storage.lexical import score_passages
 from minirag.storage.segment import Segment
-from minirag.storage.vectors import quantise, search_exact
+from minirag.storage.vectors import quantise, search_valid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,7 +35,6 @@ class Row(NamedTuple):
     row: int
 
 
-Found = tuple["NDArray[np.int64]", "NDArray[np.float32]"]
 SearchMode = Literal["dense", "lexical", "hybrid"]
 FLAT: tuple[Kind, ...] = ("fact", "bridge")  # IndexRAG's one flat index
 PASSAGES: tuple[Kind, ...] = ("passage",)
@@ -92,57 +92,29 @@ def fuse(rankings: Sequence[Sequence[Row]]) -> list[Row]:
 def _search(
     segment: Segment, query: NDArray[np.float32], k: int, kinds: Collection[Kind]
 ) -> Iterator[tuple[Kind, NDArray[np.int64], NDArray[np.float32]]]:
+    vector = quantise(query[None])[0]
     if "fact" in kinds and "bridge" in kinds:
-        yield from _search_flat(segment, query, k)
+        yield from _search_flat(segment, vector, k)
     else:
         facts = segment.count("facts")
         if "fact" in kinds:
-            yield "fact", *_alive(lambda n: _exact(segment.unit_vectors[:facts], query, n), k, segment.alive("facts"))
+            yield "fact", *search_valid(segment.unit_vectors[:facts], vector, k, segment.alive("facts"))
         if "bridge" in kinds:
-            units = segment.unit_vectors[facts:]
-            yield "bridge", *_alive(lambda n: _exact(units, query, n), k, segment.alive("bridges"))
+            yield "bridge", *search_valid(segment.unit_vectors[facts:], vector, k, segment.alive("bridges"))
     if "passage" in kinds:
-        yield "passage", *_alive(lambda n: _exact(segment.passage_vectors, query, n), k, segment.alive("passages"))
+        yield "passage", *search_valid(segment.passage_vectors, vector, k, segment.alive("passages"))
     if "triple" in kinds:
-        yield "triple", *_alive(lambda n: _exact(segment.triple_vectors, query, n), k, segment.alive("triples"))
+        yield "triple", *search_valid(segment.triple_vectors, vector, k, segment.alive("triples"))
 
 
 def _search_flat(
-    segment: Segment, query: NDArray[np.float32], k: int
+    segment: Segment, query: NDArray[np.int8], k: int
 ) -> Iterator[tuple[Kind, NDArray[np.int64], NDArray[np.float32]]]:
     facts = segment.count("facts")
-    alive = _joined(segment.alive("facts"), segment.alive("bridges"), facts, segment.count("bridges"))
-    rows, scores = _alive(lambda n: segment.search_units(query, n), k, alive)
+    rows, scores = segment.search_units(query, k)
     of_facts = rows < facts
     yield "fact", rows[of_facts], scores[of_facts]
     yield "bridge", rows[~of_facts] - facts, scores[~of_facts]
-
-
-def _joined(
-    facts: NDArray[np.bool_] | None, bridges: NDArray[np.bool_] | None, fact_count: int, bridge_count: int
-) -> NDArray[np.bool_] | None:
-    if facts is None and bridges is None:
-        return None
-    whole = [np.ones(fact_count, bool) if facts is None else facts]
-    return np.concatenate([*whole, np.ones(bridge_count, bool) if bridges is None else bridges])
-
-
-def _exact(matrix: NDArray[np.int8], query: NDArray[np.float32], k: int) -> Found:
-    return search_exact(matrix, quantise(query[None])[0], k)
-
-
-def _alive(search: Callable[[int], Found], k: int, alive: NDArray[np.bool_] | None) -> Found:
-    """Ask for more until k of the rows found are alive, or no more are there."""
-    rows, scores = search(k)
-    if alive is None:
-        return rows, scores
-    asked, most = k, len(alive)
-    while True:
-        kept = alive[rows]
-        if int(kept.sum()) >= k or asked >= most:
-            return rows[kept][:k], scores[kept][:k]
-        asked = min(most, asked * 4)
-        rows, scores = search(asked)
 
 
 def to_hit(snapshot: Snapshot, found: Row) -> Hit:
@@ -152,20 +124,33 @@ def to_hit(snapshot: Snapshot, found: Row) -> Hit:
     if kind == "bridge":
         bridge = segment.bridge(row)
         documents = tuple(dict.fromkeys(passage_id.rpartition("#")[0] for passage_id in bridge.passage_ids))
-        titles = tuple(_title(snapshot, document) for document in documents)
-        return Hit(kind, bridge.id, bridge.text, score, documents, bridge.passage_ids, titles)
+        heads = [_head(snapshot, document) for document in documents]
+        titles, shared = tuple(title for title, _ in heads), _agreed([metadata for _, metadata in heads])
+        return Hit(kind, bridge.id, bridge.text, score, documents, bridge.passage_ids, titles, shared)
     owner = row if kind == "passage" else _owner(segment, kind, row)
     document_id, title = segment.head_of(owner)
+    metadata = segment.metadata_of(int(segment.document_of_passage[owner]))
     if kind == "passage":
         passage = segment.passage(row)
-        return Hit(kind, passage.id, passage.text, score, (document_id,), (passage.id,), (title,))
+        return Hit(kind, passage.id, passage.text, score, (document_id,), (passage.id,), (title,), metadata)
     unit = segment.fact(row) if kind == "fact" else segment.triple(row)
-    return Hit(kind, unit.id, unit.text, score, (document_id,), (unit.passage_id,), (title,))
+    return Hit(kind, unit.id, unit.text, score, (document_id,), (unit.passage_id,), (title,), metadata)
 
 
-def _title(snapshot: Snapshot, document_id: str) -> str:
+def _head(snapshot: Snapshot, document_id: str) -> tuple[str, dict[str, Any]]:
+    """The title and the metadata of a document."""
     found = snapshot.find_document(document_id)
-    return "" if found is None else found[0].head(found[1])[1]
+    return ("", {}) if found is None else (found[0].head(found[1])[1], found[0].metadata_of(found[1]))
+
+
+def _agreed(metadata: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What is the same in all of them."""
+    first, *others = metadata
+    return {key: value for key, value in first.items() if all(_has(other, key, value) for other in others)}
+
+
+def _has(metadata: Mapping[str, Any], key: str, value: Any) -> bool:  # noqa: ANN401
+    return key in metadata and same_json(metadata[key], value)
 
 
 def find_document(snapshot: Snapshot, document_id: str) -> Document | None:
@@ -180,8 +165,16 @@ def find_document(snapshot: Snapshot, document_id: str) -> Document | None:
     return Document(document_id, "".join(parts) + after, title, metadata)
 
 
-def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | None:
-    """A passage by its id, with its document's title; None when it is not there."""
+class FoundPassage(NamedTuple):
+    """A passage, with the title and the metadata of its document."""
+
+    passage: Passage
+    title: str
+    metadata: Mapping[str, Any]
+
+
+def find_passage(snapshot: Snapshot, passage_id: str) -> FoundPassage | None:
+    """A passage by its id; None when it is not there."""
     document_id, _, place = passage_id.rpartition("#")
     found = snapshot.find_document(document_id)
     position = place.partition("-")[0]
@@ -193,7 +186,9 @@ def find_passage(snapshot: Snapshot, passage_id: str) -> tuple[Passage, str] | N
     if row >= end:
         return None
     passage = segment.passage(row)
-    return (passage, segment.documents[document][1]) if passage.id == passage_id else None
+    if passage.id != passage_id:
+        return None
+    return FoundPassage(passage, segment.head(document)[1], segment.metadata_of(document))
 
 
 def rank_passages(snapshot: Snapshot, ranked: Iterable[Row], *, most: int) -> tuple[tuple[str, float], ...]:

@@ -331,6 +331,34 @@ def test_search_as_json(notes: Path) -> None:
         ]
 
 
+def test_where_leaves_only_what_passes(notes: Path) -> None:
+    with Index(notes, model="offline") as index:
+        index.add(Document("henry", HENRY, "Henry Edwards", {"kind": "person"}), progress=False)
+    where = json.dumps({"kind": {"$in": ["person"]}})
+
+    result = run("search", "Henry Edwards", "--index", notes, "--where", where, "--json")
+    hits = json.loads(result.stdout)["hits"]
+    assert {hit["document_ids"][0] for hit in hits} == {"henry"}
+    assert hits[0]["metadata"] == {"kind": "person"}
+    result = run("ask", QUESTION, "--index", notes, "--model", "offline", "--where", '{"kind": "film"}', "--json")
+    assert json.loads(result.stdout)["found"] is False
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("{kind: person}", "this is no JSON (Expecting property name enclosed in double quotes"),
+        ("[]", "where must be a mapping such as {'year': {'$gte': 2000}}, not []"),
+        ('{"year": {"$gtt": 1}}', "unknown operator '$gtt' in year. Did you mean '$gt'?"),
+    ],
+)
+def test_a_malformed_filter_is_wrong_usage(notes: Path, where: str, message: str) -> None:
+    for command in ("ask", "search"):
+        result = run(command, "x", "--index", notes, "--where", where)
+        assert result.exit_code == 2
+        assert message in " ".join(result.stderr.split())
+
+
 def test_search_that_finds_nothing_says_so(notes: Path) -> None:
     assert run("search", " ", "--index", notes).stdout == "Nothing found.\n"
 

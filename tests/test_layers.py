@@ -34,11 +34,11 @@ ROWS = [
     {"minirag.reasoner"},
     {"minirag.encoder"},
     {"minirag.llm", "minirag.storage", "minirag.loop", "minirag.progress"},
-    {"minirag.demo", "minirag.naming", "minirag.datasets"},
+    {"minirag.demo", "minirag.naming", "minirag.datasets", "minirag.filtering"},
     {"minirag.records"},
     {"minirag.pages"},
     {"minirag.showing", "minirag.output"},
-    {"minirag.errors", "minirag.wording"},
+    {"minirag.errors", "minirag.wording", "minirag.json_values"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 

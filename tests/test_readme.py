@@ -50,8 +50,17 @@ def test_the_serverless_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert handler({"question": "Where does Lake Lugano lie?"}, None) == result
 
 
+def test_the_filters(tmp_path: Path) -> None:
+    code = next(block for block in BLOCKS if "where=where" in block)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8", "MINIRAG_MODEL": "offline"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, encoding="utf-8", check=True)
+    first, second, third = done.stdout.splitlines()
+    assert (first, sorted(re.findall("p[12]", second)), third) == ("{'p1'}", ["p1", "p2"], "['p1'] Ada Brell")
+
+
 def test_there_are_no_other_blocks_that_nobody_runs() -> None:
-    assert len(BLOCKS) == 2
+    assert len(BLOCKS) == 3
 
 
 def test_the_set_up_commands_are_two() -> None:

@@ -168,7 +168,7 @@ def _passages(snapshots: Sequence[Snapshot], ranked: Sequence[tuple[str, float |
     for passage_id, score in ranked:
         found = next((f for snapshot in snapshots if (f := find_passage(snapshot, passage_id))), None)
         if found is not None:
-            passage, title = found
+            passage, title, _ = found
             own = {"kind": "passage", "title": title, "document_id": passage.document_id, "passage_id": passage.id}
             place = {"start": passage.start, "end": passage.end}
             metadata = {**_metadata(snapshots, passage.document_id), **own, **place}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -21,6 +22,7 @@ from minirag.cli.options import (
     require_index,
     strategy_option,
     strategy_options,
+    where_option,
 )
 from minirag.cli.printing import echo_answer, echo_hit, echo_json
 from minirag.cli.running import command
@@ -35,6 +37,7 @@ from minirag.records import KINDS, Kind
 @index_option
 @strategy_option
 @k_option
+@where_option
 @strategy_options
 @model_options
 @cost_options
@@ -46,6 +49,7 @@ def ask(
     path: Path,
     strategy: str | None,
     k: int | None,
+    where: dict[str, Any] | None,
     model: str | None,
     api_base: str | None,
     max_cost: float | None,
@@ -61,7 +65,7 @@ def ask(
     chosen = chosen_options(strategy, model, options)
     require_index(path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
-        answer = answering.ask(question, opened, strategy=strategy, k=k, max_cost=max_cost, **chosen)
+        answer = answering.ask(question, opened, strategy=strategy, k=k, where=where, max_cost=max_cost, **chosen)
     note_offline(model, "answered")
     if page is not None:
         write_page(page, answer.to_html())
@@ -82,15 +86,18 @@ def ask(
     type=click.Choice(KINDS),
     help="What to search for; may be given several times [fact and bridge].",
 )
+@where_option
 @json_option
-def search(query: str, *, path: Path, k: int, kinds: tuple[Kind, ...], as_json: bool) -> None:
+def search(
+    query: str, *, path: Path, k: int, kinds: tuple[Kind, ...], where: dict[str, Any] | None, as_json: bool
+) -> None:
     """Find what is most similar to QUERY, without any model.
 
     Each hit is shown with its cosine similarity and its documents.
     """
     require_index(path)
     with Index(path, mode="r", model=OFFLINE) as opened:
-        hits = opened.search(query, k=k, kinds=kinds or None)
+        hits = opened.search(query, k=k, kinds=kinds or None, where=where)
     if as_json:
         echo_json({"query": query, "hits": [asdict(hit) for hit in hits]})
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ import click
 
 from minirag.cli.printing import echo_note
 from minirag.errors import IndexMissingError
+from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
 from minirag.models import OFFLINE, VARIABLE
 from minirag.retrieving import SearchMode
@@ -73,8 +75,32 @@ _STRATEGY_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     _switch_off("--no-constructor", "constructor", "kirag: take the best candidate, ask no model."),
     _switch_off("--no-bridges", "bridges", "kirag: do not follow shared names, as in the paper."),
 )
+where_option = click.option(
+    "--where",
+    metavar="JSON",
+    callback=lambda _, __, given: _read_filter(given),
+    help="""Only documents whose metadata pass, such as '{"year": {"$gte": 2000}}'.""",
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, and nothing else.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="Print failures only.")
+
+
+def _read_filter(given: str | None) -> dict[str, Any] | None:
+    """What `--where` says.
+
+    Raises:
+        click.BadParameter: If it is no filter.
+    """
+    if given is None:
+        return None
+    try:
+        where = json.loads(given)
+        parse_filter(where)
+    except json.JSONDecodeError as error:
+        raise click.BadParameter(f"this is no JSON ({error}): {given}") from error
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+    return dict(where)
 
 
 def model_options(function: Decorated) -> Decorated:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from xxhash import xxh3_128_hexdigest
 
 from minirag.errors import InputError
+from minirag.json_values import Json, plain_object
 from minirag.records import Document, Failure
 
 MAX_ID_LENGTH = 1024
+MAX_METADATA = 1_000_000  # bytes of JSON
 RECORD_KEYS = ("id", "title", "text", "metadata")
 
 
@@ -22,7 +24,8 @@ def check(document: Document) -> Document:
 
     Raises:
         InputError: If the id is no string of 1 to 1,024 characters, the text is blank, the metadata are no JSON object
-            (NaN is none), something is of the wrong type, or holds a lone surrogate, which no UTF-8 can store.
+            (see `minirag.json_values.plain_json`) or take more than 1 MB, something is of the wrong type, or holds a
+            lone surrogate, which no UTF-8 can store.
     """
     _check_string("id", document.id)
     _check_string("title", document.title)
@@ -99,16 +102,16 @@ def _check_string(name: str, value: object) -> str:
     return value
 
 
-def _plain_json(metadata: object) -> dict[str, object]:
+def _plain_json(metadata: object) -> dict[str, Json]:
     if not isinstance(metadata, Mapping):
         raise InputError(f"metadata must be an object, not {_type_name(metadata)}")
-    for key in metadata:
-        _check_string("a key of the metadata", key)
     try:
-        encoded = json.dumps(dict(metadata), ensure_ascii=False, allow_nan=False).encode()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"metadata must hold JSON values only: {error}") from error
-    plain: dict[str, object] = json.loads(encoded)
+        plain = plain_object(metadata, name="metadata")
+    except ValueError as error:
+        raise InputError(str(error)) from error
+    size = len(json.dumps(plain, ensure_ascii=False).encode())
+    if size > MAX_METADATA:
+        raise InputError(f"metadata take {size:,} bytes, at most {MAX_METADATA:,} are allowed: keep the rest elsewhere")
     return plain
 
 

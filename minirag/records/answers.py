@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from minirag.records.cost import Usage
@@ -19,6 +20,7 @@ class Citation:
         passage_id: Its passage.
         title: The document's title, may be empty.
         text: The passage, whole.
+        metadata: The document's.
     """
 
     number: int
@@ -26,6 +28,7 @@ class Citation:
     passage_id: str
     title: str
     text: str
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, slots=True)

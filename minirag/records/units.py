@@ -18,7 +18,8 @@ class Document:
         id: Unique in an index. Adding the same id with other content replaces the document.
         text: Plain text of any length and script; not blank.
         title: Names what the text is about; facts are resolved with it. May be empty.
-        metadata: JSON values for the caller's own use.
+        metadata: JSON values for the caller's own use, to filter by and shown with what is found: an object of at most
+            1 MB, nested at most 64 deep.
     """
 
     id: str
@@ -86,6 +87,7 @@ class Hit:
         document_ids: The documents behind it; one, except for bridging facts.
         passage_ids: The passages behind it, likewise.
         titles: Of these documents, in their order; "" for one without.
+        metadata: Of its document; of a bridging fact what all of its documents agree on.
     """
 
     kind: Kind
@@ -95,3 +97,4 @@ class Hit:
     document_ids: tuple[str, ...]
     passage_ids: tuple[str, ...]
     titles: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)

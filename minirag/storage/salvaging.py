@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.records import Bridge, ExtractedFact, Extraction
+from minirag.storage.columns import GRAPH
 from minirag.storage.intact import Intact, read_numbers, read_rows
 from minirag.storage.layout import dimensions_in
-from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage, bridge_id, passage_id
+from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id
 from minirag.storage.tables import hash_key, starts_of
 
 if TYPE_CHECKING:

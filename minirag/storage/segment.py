@@ -6,26 +6,25 @@ from these places and from content, so they need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 
 from minirag.records import Bridge, Extraction, Fact, Passage, Triple
-from minirag.storage.lexical import Postings
-from minirag.storage.tables import MultiMap, Rows, hash_key
-from minirag.storage.vectors import EXACT_LIMIT, Graph, quantise, search_exact, stored_matrix
+from minirag.storage.columns import Columns, ReadSection
+from minirag.storage.tables import hash_key
+from minirag.storage.vectors import Found, ask_for_more, search_valid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from minirag.storage.layout import Dimensions, SegmentEntry
 
-GRAPH = "facts and bridging facts"
-ReadSection = Callable[[str], memoryview]
 DeadRows = Mapping[str, "NDArray[np.uint32]"]
 
 
@@ -78,8 +77,14 @@ class StoredDocument:
     passages: Sequence[StoredPassage]
 
 
-class Segment:
-    """A segment in a mapped file. Sections are read, and their checksums verified, when first needed."""
+class Segment(Columns):
+    """A segment in a mapped file, and which of its rows are valid. What is dead or filtered out is masked, not moved.
+
+    Attributes:
+        is_filtered: Whether rows are also masked by a filter, which may leave few.
+    """
+
+    is_filtered = False
 
     def __init__(
         self, entry: SegmentEntry, read: ReadSection, *, dimensions: Dimensions, dead: DeadRows | None = None
@@ -92,196 +97,62 @@ class Segment:
             dimensions: Of the vectors.
             dead: Dead rows by "documents" and "bridges", beyond those that the entry names.
         """
-        self.entry = entry
-        self.dimensions = dimensions
-        self._read = read
+        super().__init__(entry, read, dimensions=dimensions)
         self._dead = dead or {}
+        self._masks: dict[str, NDArray[np.bool_] | None] = {}
         self._head = lru_cache(maxsize=4_096)(self._read_head)
 
     def __repr__(self) -> str:
         """Its counts."""
         return f"Segment({dict(self.entry.counts)})"
 
-    def count(self, name: str) -> int:
-        """How many rows of "documents", "passages", "facts", "triples" or "bridges", dead ones included."""
-        return self.entry.counts[name]
+    # --- searching -------------------------------------------------------------------------------------------------
 
-    # --- columns ---------------------------------------------------------------------------------------------------
+    def search_units(self, query: NDArray[np.int8], k: int) -> Found:
+        """The k best of facts and bridging facts: rows and cosines, best first.
 
-    def _array(self, name: str, kind: str) -> NDArray[Any]:
-        return np.frombuffer(self._read(name), kind)
+        The graph knows no filter, and where that leaves few rows they are found sooner one by one. Of the dead there
+        are few, so with them alone it is asked for more until k are valid.
 
-    def _table(self, name: str) -> Rows:
-        return Rows(self._read(name), self._array(f"{name} offsets", "<u8"))
-
-    def _multimap(self, name: str) -> MultiMap:
-        keys, starts, rows = (
-            self._array(f"{name} {part}", t) for part, t in (("keys", "<u8"), ("starts", "<u4"), ("rows", "<u4"))
-        )
-        return MultiMap(keys, starts, rows)
-
-    @cached_property
-    def documents(self) -> Rows:
-        """[id, title, metadata, content hash, white space behind] by row."""
-        return self._table("documents")
-
-    @cached_property
-    def passages(self) -> Rows:
-        """[text, start, white space before, extraction key, failure or null, facts, triples] by row."""
-        return self._table("passages")
-
-    @cached_property
-    def facts(self) -> Rows:
-        """[text, [entity, …]] by row."""
-        return self._table("facts")
-
-    @cached_property
-    def triples(self) -> Rows:
-        """[head, relation, tail] by row."""
-        return self._table("triples")
-
-    @cached_property
-    def bridges(self) -> Rows:
-        """[entity, text, [passage id, …]] by row."""
-        return self._table("bridges")
-
-    @cached_property
-    def document_slices(self) -> NDArray[np.uint32]:
-        """Where each document's passages start, `(documents + 1,)`."""
-        return self._array("document slices", "<u4")
-
-    @cached_property
-    def fact_slices(self) -> NDArray[np.uint32]:
-        """Where each passage's facts start, `(passages + 1,)`."""
-        return self._array("fact slices", "<u4")
-
-    @cached_property
-    def triple_slices(self) -> NDArray[np.uint32]:
-        """Where each passage's triples start, `(passages + 1,)`."""
-        return self._array("triple slices", "<u4")
-
-    @cached_property
-    def documents_by_id(self) -> MultiMap:
-        """From the hash of a document id to its row."""
-        return self._multimap("document ids")
-
-    @cached_property
-    def facts_by_entity(self) -> MultiMap:
-        """From the hash of a normalised name to the facts that name it."""
-        return self._multimap("entities")
-
-    @cached_property
-    def bridges_by_entity(self) -> MultiMap:
-        """From the hash of a normalised name to its bridging facts."""
-        return self._multimap("bridge entities")
-
-    @cached_property
-    def postings(self) -> Postings:
-        """Which words stand in which passages."""
-        counts, lengths = self._array("term counts", "u1"), self._array("passage lengths", "<u4")
-        return Postings(self._multimap("terms"), counts, lengths)
-
-    @cached_property
-    def _passage_hashes(self) -> NDArray[np.uint32]:
-        return self._array("passage hashes", "<u4")
-
-    @cached_property
-    def title_keys(self) -> NDArray[np.uint64]:
-        """The hash of what each document is about, by its title: `(documents,)`."""
-        return self._array("title keys", "<u8")
-
-    def links_of(self, fact: int) -> NDArray[np.uint64]:
-        """The hashes of the names in a fact that lead to other passages."""
-        start, end = self._link_slices[fact : fact + 2].tolist()
-        return self.facts_by_entity.keys[self._link_names[start:end]]
-
-    @cached_property
-    def _link_slices(self) -> NDArray[np.uint32]:
-        return self._array("link slices", "<u4")
-
-    @cached_property
-    def _link_names(self) -> NDArray[np.uint32]:
-        return self._array("link names", "<u4")
-
-    @cached_property
-    def document_of_passage(self) -> NDArray[np.uint32]:
-        """The document row of each passage, `(passages,)`."""
-        return owners(self.document_slices)
-
-    @cached_property
-    def passage_of_fact(self) -> NDArray[np.uint32]:
-        """The passage row of each fact, `(facts,)`."""
-        return owners(self.fact_slices)
-
-    @cached_property
-    def passage_of_triple(self) -> NDArray[np.uint32]:
-        """The passage row of each triple, `(triples,)`."""
-        return owners(self.triple_slices)
-
-    # --- vectors ---------------------------------------------------------------------------------------------------
-
-    @cached_property
-    def unit_vectors(self) -> NDArray[np.int8]:
-        """Facts, then bridging facts: `(facts + bridges, dim)`."""
-        rows = self.count("facts") + self.count("bridges")
-        if GRAPH in self.entry.sections:
-            matrix = stored_matrix(self._read(GRAPH), rows=rows, dimensions=self.dimensions.encoder)
-            if matrix is not None or rows == 0:
-                return np.empty((0, self.dimensions.encoder), np.int8) if matrix is None else matrix
-            raise ValueError("this usearch release lays out its file in a way that minirag does not know")
-        return self._array("fact vectors", "i1").reshape(rows, self.dimensions.encoder)
-
-    @cached_property
-    def passage_vectors(self) -> NDArray[np.int8]:
-        """`(passages, dim)`."""
-        return self._array("passage vectors", "i1").reshape(self.count("passages"), self.dimensions.encoder)
-
-    @cached_property
-    def triple_vectors(self) -> NDArray[np.int8]:
-        """`(triples, dim)`, by the index's aligner."""
-        return self._array("triple vectors", "i1").reshape(self.count("triples"), self.dimensions.aligner)
-
-    @cached_property
-    def _graph(self) -> Graph | None:
-        if GRAPH not in self.entry.sections or len(self.unit_vectors) <= EXACT_LIMIT:
-            return None
-        return Graph(self._read(GRAPH), self.dimensions.encoder)
-
-    def search_units(self, query: NDArray[np.float32], k: int) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """The k best of facts and bridging facts, dead ones included: rows and cosines, best first."""
-        vector = quantise(query[None])[0]
-        graph = self._graph
-        return graph.search(vector, k) if graph is not None else search_exact(self.unit_vectors, vector, k)
+        Args:
+            query: `(dim,)`, see `quantise`.
+            k: How many at most, at least 1.
+        """
+        valid, graph = self.alive("units"), self._graph
+        if graph is None or self.is_filtered:
+            return search_valid(self.unit_vectors, query, k, valid)
+        if valid is None:
+            return graph.search(query, k)
+        return ask_for_more(lambda most: graph.search(query, most), k, valid)
 
     # --- dead rows -------------------------------------------------------------------------------------------------
 
     def alive(self, name: str) -> NDArray[np.bool_] | None:
-        """Which rows of "documents", "passages", "facts", "triples" or "bridges" are valid; None when all are."""
-        if name == "bridges":
-            return self._alive_bridges
-        dead = self._alive_documents
-        if dead is None or name == "documents":
-            return dead
-        passages = dead[self.document_of_passage]
-        if name == "passages":
-            return passages
-        return passages[self.passage_of_fact if name == "facts" else self.passage_of_triple]
+        """Which rows of a kind are valid; None when all are.
 
-    @cached_property
-    def _alive_documents(self) -> NDArray[np.bool_] | None:
-        return self._mask("documents")
-
-    @cached_property
-    def _alive_bridges(self) -> NDArray[np.bool_] | None:
-        return self._mask("bridges")
+        Args:
+            name: "documents", "passages", "facts", "triples", "bridges", or "units": facts, then bridging facts.
+        """
+        if name not in self._masks:
+            self._masks[name] = self._mask(name)
+        return self._masks[name]
 
     def _mask(self, name: str) -> NDArray[np.bool_] | None:
-        dead = self.dead_rows(name)
-        if not len(dead):
-            return None
-        mask = np.ones(self.count(name), bool)
-        mask[dead] = False
-        return mask
+        if name in ("documents", "bridges"):
+            dead = self.dead_rows(name)
+            return None if not len(dead) else ~np.isin(np.arange(self.count(name)), dead)
+        if name == "units":
+            masks = [(kind, self.alive(kind)) for kind in ("facts", "bridges")]
+            if all(mask is None for _, mask in masks):
+                return None
+            return np.concatenate([np.ones(self.count(kind), bool) if m is None else m for kind, m in masks])
+        owner, column = {
+            "passages": ("documents", "document_of_passage"),
+            "facts": ("passages", "passage_of_fact"),
+            "triples": ("passages", "passage_of_triple"),
+        }[name]
+        valid = self.alive(owner)
+        return None if valid is None else valid[getattr(self, column)]
 
     def dead_rows(self, name: str) -> NDArray[np.uint32]:
         """The rows of "documents" or "bridges" that are not valid any more."""
@@ -293,11 +164,21 @@ class Segment:
         """The same segment as it is once these rows are dead, the earlier ones included."""
         return Segment(self.entry, self._read, dimensions=self.dimensions, dead=dead)
 
+    def with_only(self, documents: NDArray[np.bool_], bridges: NDArray[np.bool_]) -> Segment:
+        """The same segment seen through a filter: of its valid rows those of these documents, and these bridges.
+
+        Columns that were read are shared with it.
+        """
+        seen = copy(self)
+        seen.is_filtered = True
+        seen._masks = {"documents": documents, "bridges": bridges}
+        return seen
+
     # --- records ---------------------------------------------------------------------------------------------------
 
     def find_document(self, document_id: str) -> int | None:
         """The row of a document that is alive."""
-        alive = self._alive_documents
+        alive = self.alive("documents")
         for row in self.documents_by_id.find(hash_key(document_id)).tolist():
             if (alive is None or alive[row]) and self._head(row)[0] == document_id:
                 return int(row)
@@ -305,15 +186,20 @@ class Segment:
 
     def head(self, document: int) -> tuple[str, str]:
         """The id and the title of a document."""
-        return self._head(document)
+        return self._head(document)[:2]
 
     def head_of(self, passage: int) -> tuple[str, str]:
         """The id and the title of a passage's document."""
-        return self._head(int(self.document_of_passage[passage]))
+        return self.head(int(self.document_of_passage[passage]))
 
-    def _read_head(self, document: int) -> tuple[str, str]:
-        document_id, title, *_ = self.documents[document]
-        return document_id, title
+    def metadata_of(self, document: int) -> dict[str, Any]:
+        """A document's metadata, for the caller to keep."""
+        metadata = self._head(document)[2]
+        return deepcopy(metadata) if metadata else {}
+
+    def _read_head(self, document: int) -> tuple[str, str, dict[str, Any]]:
+        document_id, title, metadata, *_ = self.documents[document]
+        return document_id, title, metadata
 
     def passage_id(self, row: int) -> str:
         """A passage's id; its text need not be read for it."""
@@ -343,8 +229,3 @@ class Segment:
         """One bridging fact."""
         entity, text, passage_ids = self.bridges[row]
         return Bridge(bridge_id(entity, text, passage_ids), entity, text, tuple(passage_ids))
-
-
-def owners(slices: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """From starts `(n + 1,)` to the owner of each row: [0, 2, 3] gives [0, 0, 1]."""
-    return np.repeat(np.arange(len(slices) - 1, dtype="<u4"), (slices[1:] - slices[:-1]).astype(np.int64))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.records import Bridge
+from minirag.storage.columns import GRAPH
 from minirag.storage.lexical import Postings
-from minirag.storage.segment import GRAPH, StoredDocument, StoredPassage, text_hash
+from minirag.storage.segment import StoredDocument, StoredPassage, text_hash
 from minirag.storage.tables import MultiMap, encode_rows, hash_key, hash_keys, starts_of
 from minirag.storage.vectors import build_graph
 

@@ -6,6 +6,8 @@ import mmap
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
@@ -15,9 +17,14 @@ from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError
 from minirag.storage.finding import Commit, find_commit
 from minirag.storage.layout import Contents, Section, SegmentEntry, checksum, dimensions_in
 from minirag.storage.segment import Segment
+from minirag.storage.visible import see_through
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from minirag.filtering import Filter
+
+_KEPT_FILTERS = 32  # whose masks are kept: a byte for each row
 
 
 class Stamp(NamedTuple):
@@ -59,6 +66,7 @@ class Snapshot:
         self.segments = tuple(
             Segment(entry, _reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
         )
+        self._through = lru_cache(maxsize=_KEPT_FILTERS)(self._see_through)
 
     @property
     def header(self) -> Mapping[str, Any]:
@@ -84,6 +92,23 @@ class Snapshot:
         """Trust the sections that an older snapshot of the same file has verified already."""
         if older.stamp[:2] == self.stamp[:2] and older.contents.file_id == self.contents.file_id:
             self._verified |= older._verified
+
+    def through(self, where: Filter | None) -> Snapshot:
+        """The same commit, in which only documents that pass a filter are there, and what was derived from them alone.
+
+        All that reads a snapshot reads such a one in the same way. The last few are kept.
+        """
+        return self if where is None else self._through(where)
+
+    def _see_through(self, where: Filter) -> Snapshot:
+        seen = copy(self)
+        seen.segments = see_through(self.segments, where.passes, by_rules=not self._was_model_used)
+        return seen
+
+    @property
+    def _was_model_used(self) -> bool:
+        """Whether a model wrote anything that this holds, as far as the header can tell."""
+        return self.header["model"] not in ("", "offline") or bool(self.header["usage"]["calls"])
 
     def count(self, name: str) -> int:
         """How many rows of a kind are alive, see `Segment.count`."""

@@ -80,6 +80,12 @@ class MultiMap:
         starts = np.append(first, len(order)).astype("<u4")
         return cls(keys.astype("<u8"), starts, rows[order].astype("<u4"))
 
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many rows each key has, `(u,)`."""
+        sizes: NDArray[np.int64] = self.starts[1:].astype(np.int64) - self.starts[:-1]
+        return sizes
+
     def find(self, key: int) -> NDArray[np.uint32]:
         """The rows of one hash; none is an empty array."""
         start, end = self.span(key)

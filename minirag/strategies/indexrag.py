@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from minirag.index import Index
 from minirag.ranking import select_balanced
+from minirag.reading import OpenIndex
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
 from minirag.retrieving import FLAT, LEAST_RANKED, rank_passages, to_hit
@@ -13,7 +13,7 @@ _DEPTH = 4  # units looked at for every one that the reader sees
 
 async def retrieve(
     question: str,
-    index: Index,
+    index: OpenIndex,
     reasoner: Reasoner,  # noqa: ARG001
     *,
     k: int = 10,
@@ -36,7 +36,7 @@ async def retrieve(
     return await index.run_search(_retrieve, question, index, k, k_b)
 
 
-def _retrieve(question: str, index: Index, k: int, k_b: int) -> Evidence:
+def _retrieve(question: str, index: OpenIndex, k: int, k_b: int) -> Evidence:
     snapshot = index.snapshot
     most = max(k, LEAST_RANKED)
     found = index.search_rows(snapshot, question, k=most * _DEPTH, kinds=FLAT)

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
-from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.ranking import select_balanced
+from minirag.reading import OpenIndex
 from minirag.reasoner import Reasoner
 from minirag.reasoner.prompts import ANSWER_MARK
 from minirag.records import ContextItem, Evidence, Hit, Kind, Step
@@ -25,7 +25,7 @@ _ANSWERS = ANSWER_MARK.rstrip(":").casefold()
 
 async def retrieve(
     question: str,
-    index: Index,
+    index: OpenIndex,
     reasoner: Reasoner,
     *,
     k: int = 10,
@@ -79,7 +79,7 @@ class _Search:
         steps: One per search.
     """
 
-    def __init__(self, index: Index, kinds: tuple[Kind, ...], k: int, k_b: int) -> None:
+    def __init__(self, index: OpenIndex, kinds: tuple[Kind, ...], k: int, k_b: int) -> None:
         self._index, self._kinds, self._k, self._k_b = index, kinds, k, k_b
         self._snapshot = index.snapshot
         self._most = max(k, LEAST_RANKED)

@@ -31,8 +31,8 @@ from minirag.following import (
     score,
     weights_without,
 )
-from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.reading import OpenIndex
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence, Extension, Hit, Kind, Step
 from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
@@ -59,7 +59,7 @@ _STEPS_BY_RULE = 2  # without a model, a third step follows mistakes more often 
 
 async def retrieve(
     question: str,
-    index: Index,
+    index: OpenIndex,
     reasoner: Reasoner,
     *,
     k: int = 5,
@@ -166,7 +166,7 @@ class _Method(NamedTuple):
 class _Search:
     """One question's search: what was scored so far, and the chain."""
 
-    def __init__(self, index: Index, snapshot: Snapshot, question: str, method: _Method) -> None:
+    def __init__(self, index: OpenIndex, snapshot: Snapshot, question: str, method: _Method) -> None:
         self._index, self._snapshot, self._question = index, snapshot, question
         self._kind, self._weights, self._last, self._by_model = method
         self._space = Space(snapshot)

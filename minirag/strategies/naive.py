@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minirag.index import Index
+from minirag.reading import OpenIndex
 from minirag.reasoner import Reasoner
 from minirag.records import Evidence
 from minirag.retrieving import LEAST_RANKED, PASSAGES, SearchMode, rank_passages, to_hit
@@ -10,7 +10,7 @@ from minirag.retrieving import LEAST_RANKED, PASSAGES, SearchMode, rank_passages
 
 async def retrieve(
     question: str,
-    index: Index,
+    index: OpenIndex,
     reasoner: Reasoner,  # noqa: ARG001
     *,
     k: int = 10,
@@ -28,7 +28,7 @@ async def retrieve(
     return await index.run_search(_retrieve, question, index, k, mode)
 
 
-def _retrieve(question: str, index: Index, k: int, mode: SearchMode) -> Evidence:
+def _retrieve(question: str, index: OpenIndex, k: int, mode: SearchMode) -> Evidence:
     snapshot = index.snapshot
     rows = index.search_rows(snapshot, question, k=max(k, LEAST_RANKED), kinds=PASSAGES, mode=mode)
     hits = tuple(to_hit(snapshot, row) for row in rows[:k])

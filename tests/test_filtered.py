@@ -1,0 +1,261 @@
+"""Searching and asking through a filter: as if the index held nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minirag import Document, Index, ask
+from minirag.answering import aask, aretrieve, retrieve
+from minirag.reading import OpenIndex
+from minirag.records import KINDS, Evidence, Hit
+from minirag.strategies import STRATEGIES
+from tests.remembering import RememberingEncoder
+from tests.stored import PEOPLE, PLACES, answers_of, contents_of, open_offline
+
+QUESTION = "Where was the director of the film Aylwin born?"
+AYLWIN = Document(
+    "aylwin",
+    "Aylwin is a 1920 British silent film. It was directed by Henry Edwards.",
+    "Aylwin (film)",
+    {"tenant": "a", "year": 1920, "tags": ["film", "silent"], "source": {"page": 3}},
+)
+ACTOR = Document(
+    "actor", "Henry Edwards was an English actor. He was born in Weston-super-Mare.", "Henry Edwards", {"tenant": "b"}
+)
+PAINTER = Document(
+    "painter",
+    "Henry Edwards painted. He was born in Karsund.",
+    "Henry Edwards (painter)",
+    {"tenant": "a", "year": 1850},
+)
+ANYBODY = Document("anybody", "Aylwin is a novel of 1898 by Theodore Watts-Dunton.", "Aylwin")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("filtered") / "notes.usearch"
+    with open_offline(found) as index:
+        index.add([AYLWIN, ACTOR], progress=False)
+        index.add([PAINTER, ANYBODY], progress=False)
+    return found
+
+
+def documents_behind(hits: Iterable[Hit]) -> set[str]:
+    return {document for hit in hits for document in hit.document_ids}
+
+
+def hits_of(evidence: Evidence) -> list[Hit]:
+    """All that any part of the evidence shows."""
+    steps = [hit for step in evidence.steps for hit in (*step.retrieved, *([step.chosen] if step.chosen else []))]
+    return [*evidence.hits, *evidence.chain, *steps]
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        (None, {"aylwin", "actor", "painter", "anybody"}),
+        ({}, {"aylwin", "actor", "painter", "anybody"}),
+        ({"tenant": "a"}, {"aylwin", "painter"}),
+        ({"tenant": {"$in": ["b", "c"]}}, {"actor"}),
+        ({"tenant": "c"}, set()),
+        ({"tenant": {"$exists": False}}, {"anybody"}),
+        ({"tenant": {"$ne": "a"}}, {"actor", "anybody"}),
+        ({"year": {"$gte": 1900}}, {"aylwin"}),
+        ({"tags": "silent", "source.page": 3}, {"aylwin"}),
+        ({"$or": [{"year": 1850}, {"tenant": "b"}]}, {"actor", "painter"}),
+    ],
+)
+def test_only_what_passes_is_found(path: Path, where: dict[str, Any] | None, expected: set[str]) -> None:
+    with open_offline(path, mode="r") as index:
+        for kind in KINDS:
+            hits = index.search(QUESTION, k=100, kinds=kind, where=where)
+            assert documents_behind(hits) == expected if kind != "bridge" else documents_behind(hits) <= expected
+        for mode in ("lexical", "hybrid"):
+            assert documents_behind(index.search("Aylwin Henry Edwards", k=100, mode=mode, where=where)) == expected
+        for strategy in STRATEGIES:
+            evidence = retrieve(QUESTION, index, strategy=strategy, where=where, model="offline")
+            assert documents_behind(hits_of(evidence)) <= expected
+            assert {passage.rpartition("#")[0] for passage, _ in evidence.ranking} <= expected
+            assert bool(evidence.hits) is bool(expected)
+
+
+def test_a_bridging_fact_is_seen_when_all_of_its_documents_pass(path: Path) -> None:
+    with open_offline(path, mode="r") as index:
+        every = index.search(QUESTION, k=100, kinds="bridge")
+        assert {hit.document_ids for hit in every} == {
+            ("actor", "aylwin"),
+            ("actor", "painter"),
+            ("anybody", "aylwin"),
+        }
+        both = index.search(QUESTION, k=100, kinds="bridge", where={"$or": [{"tenant": "b"}, {"year": 1920}]})
+        assert both == [hit for hit in every if hit.document_ids == ("actor", "aylwin")]
+        assert index.search(QUESTION, kinds="bridge", where={"tenant": "a"}) == []
+
+
+def test_an_answer_rests_on_what_passes(path: Path) -> None:
+    with open_offline(path, mode="r") as index:
+        for strategy in STRATEGIES:
+            whole = ask(QUESTION, index, strategy=strategy)
+            assert whole.text == "Weston-super-Mare"
+            answer = ask(QUESTION, index, strategy=strategy, where={"tenant": "a"})
+            assert answer.text == "Karsund"
+            assert [c.document_id for c in answer.citations] == ["aylwin", "painter"]
+            assert [c.metadata for c in answer.citations] == [AYLWIN.metadata, PAINTER.metadata]
+            assert "Weston" not in json.dumps(answer.to_dict())
+
+
+def test_awaited_and_by_path(path: Path) -> None:
+    where = {"tenant": "a"}
+    assert asyncio.run(aask(QUESTION, path, where=where, model="offline")).text == "Karsund"
+    evidence = asyncio.run(aretrieve(QUESTION, path, where=where, model="offline"))
+    assert evidence == retrieve(QUESTION, path, where=where, model="offline")
+    with pytest.raises(ValueError, match=r"unknown operator '\$inn' in tenant\. Did you mean '\$in'\?"):
+        ask(QUESTION, "missing.usearch", where={"tenant": {"$inn": ["a"]}}, model="offline")
+
+
+def test_hits_carry_metadata_of_their_own(path: Path) -> None:
+    with open_offline(path, mode="r") as index:
+        for kind in ("passage", "fact", "triple"):
+            (first, *_) = index.search("a silent film", kinds=kind, where={"year": 1920})
+            assert first.metadata == AYLWIN.metadata
+            assert hash(first) == hash(index.search("a silent film", kinds=kind, where={"year": 1920})[0])
+        first.metadata["source"]["page"] = 4
+        (again, *_) = index.search("a silent film", where={"year": 1920})
+        assert again.metadata == AYLWIN.metadata
+
+
+def test_metadata_of_a_bridging_fact_are_what_its_documents_agree_on(tmp_path: Path) -> None:
+    with open_offline(tmp_path / "notes.usearch") as index:
+        for document, more in ((AYLWIN, {"year": 1, "tenant": "a"}), (ACTOR, {"year": True, "tenant": "a", "x": 1})):
+            index.add(Document(document.id, document.text, document.title, more), progress=False)
+        (hit,) = index.search(QUESTION, kinds="bridge")
+        assert hit.metadata == {"tenant": "a"}
+
+
+# --- a view --------------------------------------------------------------------------------------------------------
+
+
+def test_a_view_knows_only_what_passes(path: Path) -> None:
+    with open_offline(path, mode="r") as index:
+        view = index.filtered({"tenant": "a"})
+        assert view.document_ids() == ["aylwin", "painter"]
+        assert (len(view), "aylwin" in view, "actor" in view) == (2, True, False)
+        assert view.info().documents == 2
+        assert view.info().bridges == 0
+        assert index.filtered({}) is index
+        (hidden, *_) = index.search("actor", kinds="passage", where={"tenant": "b"})
+        assert index.passage(hidden.id).document_id == "actor"
+        with pytest.raises(KeyError, match="actor#0"):
+            view.passage(hidden.id)
+        assert ask(QUESTION, view).text == "Karsund"
+        assert view.search(QUESTION, where={"tenant": "b"}) == []
+        assert ask(QUESTION, view, where={"tenant": "b"}).found is False
+        assert view.filtered({"year": {"$lt": 1900}}).document_ids() == ["painter"]
+        assert repr(view).endswith("""notes.usearch', model='offline').filtered({"tenant": "a"})""")
+        assert not hasattr(type(view), "add")
+        view.close()
+        assert len(index) == 4
+
+
+def test_a_view_follows_its_index(tmp_path: Path) -> None:
+    with open_offline(tmp_path / "notes.usearch") as index:
+        index.add(AYLWIN, progress=False)
+        view = index.filtered({"tenant": "a"})
+        index.add([PAINTER, ACTOR], progress=False)
+        assert view.document_ids() == ["aylwin", "painter"]
+        index.add(Document("aylwin", AYLWIN.text, AYLWIN.title, {"tenant": "b"}), progress=False)
+        assert view.document_ids() == ["painter"]
+        index.delete("painter", progress=False)
+        assert view.document_ids() == []
+        index.compact()
+        assert (view.search(QUESTION), len(index)) == ([], 2)
+
+
+def test_failures_of_others_are_not_told(tmp_path: Path) -> None:
+    with open_offline(tmp_path / "notes.usearch") as index:
+        index.add([AYLWIN, ACTOR], progress=False)
+        assert index.filtered({"tenant": "a"}).info().failed == ()
+
+
+# --- as if nothing else were there -----------------------------------------------------------------------------------
+
+
+def make(number: int, tenant: str) -> Document:
+    """Names are shared between tenants, and between the documents of one of them."""
+    person, other, place = PEOPLE[number % 4], PEOPLE[number * 3 % 4], PLACES[number % 3]
+    secret = f"Zq{tenant}{number}zz"
+    text = f"{person} wrote {secret} with {other} in {1900 + number}. {person} of {tenant} was born in {place}."
+    return Document(f"doc{number}-{tenant}", text, person if number % 2 else f"Book {secret}", {"tenant": tenant})
+
+
+def plain(hits: Iterable[Hit]) -> list[tuple[Any, ...]]:
+    """Comparable, up to what floats differ by and the order of equals."""
+    found = [(hit.kind, hit.id, hit.text, hit.document_ids, hit.titles, round(hit.score, 4)) for hit in hits]
+    return sorted(found, key=lambda hit: (-hit[-1], hit[1]))
+
+
+def found_by(index: OpenIndex, where: Mapping[str, Any] | None, *, bridges: bool) -> list[Any]:
+    """What searches and strategies without bridging facts among their evidence give."""
+    question = f"Where was {PEOPLE[1]}, who wrote a book with {PEOPLE[2]}, born?"
+    found: list[Any] = [
+        plain(index.search(question, k=100, kinds=kind, where=where)) for kind in KINDS if kind != "bridge"
+    ]
+    found += [plain(index.search(question, k=100, mode=mode, where=where)) for mode in ("lexical", "hybrid")]
+    if bridges:
+        found += [plain(index.search(question, k=100, where=where))]
+    options: dict[str, dict[str, Any]] = {"naive": {}, "kirag": {}, "indexrag": {}, "ircot": {}}
+    if not bridges:
+        options = {"naive": {}, "kirag": {}, "indexrag": {"k_b": 0}, "ircot": {"k_b": 0}}
+    for strategy, more in options.items():
+        evidence = retrieve(question, index, strategy=strategy, where=where, model="offline", k=50, **more)
+        answer = ask(question, index, strategy=strategy, where=where, model="offline", k=50, **more)
+        found += [plain(evidence.hits), plain(evidence.chain), dict(rounded(evidence.ranking)), answer.text]
+        found += [[c.passage_id for c in answer.citations]]
+    return found
+
+
+def rounded(ranking: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    return [(passage, round(score, 4)) for passage, score in ranking]
+
+
+ENCODER = RememberingEncoder()
+
+
+def _open(folder: str, name: str) -> Index:
+    return Index(Path(folder) / f"{name}.usearch", model="offline", encoder=ENCODER)
+
+
+numbers = st.lists(st.integers(0, 9), max_size=6, unique=True)
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(ours=numbers, theirs=numbers, order=st.randoms(use_true_random=False))
+def test_a_filter_equals_an_index_of_what_passes(ours: list[int], theirs: list[int], order: Any) -> None:  # noqa: ANN401
+    documents = [make(number, "ours") for number in ours] + [make(number, "theirs") for number in theirs]
+    order.shuffle(documents)
+    where = {"tenant": "ours"}
+    with tempfile.TemporaryDirectory() as name, _open(name, "both") as both, _open(name, "ours") as alone:
+        half = len(documents) // 2
+        for part in (documents[:half], documents[half:]):
+            both.add(part, progress=False)
+            alone.add([document for document in part if document.metadata == where], progress=False)
+        seen = contents_of(both.filtered(where).snapshot)
+        own = contents_of(alone.snapshot)
+        bridges, own_bridges = seen.pop("bridge"), own.pop("bridge")
+        assert seen == own
+        assert set(bridges) <= set(own_bridges)
+        assert "theirs" not in json.dumps([seen, bridges])
+        assert found_by(both, where, bridges=False) == found_by(alone, None, bridges=False)
+        if bridges == own_bridges:
+            assert answers_of(both.filtered(where).snapshot) == answers_of(alone.snapshot)
+            assert found_by(both, where, bridges=True) == found_by(alone, None, bridges=True)
