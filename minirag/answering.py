@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,9 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from minirag import loop
+from minirag.errors import TimeLimitError
 from minirag.filtering import Where, parse_filter
 from minirag.index import Index
-from minirag.models import VARIABLE
+from minirag.models import VARIABLE, AnyModel
 from minirag.ranking import check_k
 from minirag.reading import OpenIndex
 from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading, counting
@@ -39,9 +41,11 @@ def ask(
     *,
     strategy: str | None = None,
     k: int | None = None,
-    model: str | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
     max_cost: float | None = None,
+    time_limit: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """Answer a question from an index.
@@ -53,10 +57,13 @@ def ask(
             "ircot" (thoughts retrieve) or "naive" (passages); see `minirag.strategies`. None is "indexrag" with a
             model, which is then called once, and "kirag" offline, where calls cost nothing.
         k: How many pieces of evidence the reader sees, at least 1; None for the strategy's own, 10 facts or 5 passages.
-        model: Another model than the index's.
+        model: Another model than the index's, as `Index` takes it.
+        models: Others for single tasks (read, think, extend), in the place of `model` and of the index's.
         where: Only documents whose metadata pass are there, for every step: `{"tenant": "a", "year": {"$gte": 2000}}`.
             See `minirag.filtering` for the operators.
         max_cost: Dollars that the answer may take; None for no limit.
+        time_limit: Seconds that the answer may take; retries are cut short by it. None for no limit but those of the
+            calls.
         options: Of the strategy.
 
     Returns:
@@ -67,9 +74,11 @@ def ask(
         IndexFileError: When the index cannot be opened.
         LLMError: When the model cannot be called, or its reply not be used.
         BudgetExceededError: When a call might cost more than `max_cost` leaves; it is not made.
+        TimeLimitError: When the time is up. What was found until then is not returned: ask with fewer steps.
     """
-    _warn_offline(index, model)
-    return loop.run(_ask(question, index, _Way(strategy, k, model, where, options), max_cost=max_cost))
+    _warn_offline(index, model or models)
+    way, limits = _Way(strategy, k, model, models, where, options), _Limits(max_cost, time_limit)
+    return loop.run(_ask_in_time(question, index, way, limits))
 
 
 async def aask(
@@ -78,14 +87,17 @@ async def aask(
     *,
     strategy: str | None = None,
     k: int | None = None,
-    model: str | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
     max_cost: float | None = None,
+    time_limit: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
-    _warn_offline(index, model)
-    return await loop.await_(_ask(question, index, _Way(strategy, k, model, where, options), max_cost=max_cost))
+    _warn_offline(index, model or models)
+    way, limits = _Way(strategy, k, model, models, where, options), _Limits(max_cost, time_limit)
+    return await loop.await_(_ask_in_time(question, index, way, limits))
 
 
 def retrieve(
@@ -94,12 +106,13 @@ def retrieve(
     *,
     strategy: str | None = None,
     k: int | None = None,
-    model: str | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
-    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, where, options)))
+    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, options)))
 
 
 async def aretrieve(
@@ -108,12 +121,13 @@ async def aretrieve(
     *,
     strategy: str | None = None,
     k: int | None = None,
-    model: str | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """`retrieve`, to be awaited."""
-    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, where, options)))
+    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, options)))
 
 
 class _Way(NamedTuple):
@@ -121,27 +135,48 @@ class _Way(NamedTuple):
 
     strategy: str | None
     k: int | None
-    model: str | None
+    model: AnyModel | None
+    models: Mapping[str, AnyModel] | None
     where: Where | None
     options: Mapping[str, Any]
 
 
-def _warn_offline(index: AnyIndex, model: str | None) -> None:
+def _warn_offline(index: AnyIndex, model: object) -> None:
     """Say, at the caller's line, that nobody chose the weaker engine."""
     chosen = index.model_is_chosen if isinstance(index, OpenIndex) else bool(os.environ.get(VARIABLE))
-    if model is None and not chosen:
+    if not model and not chosen:
         warnings.warn(_WARNING, stacklevel=3)
 
 
 async def _retrieve_alone(question: str, index: AnyIndex, way: _Way) -> Evidence:
     with _opened(index, way) as opened:
-        return await _retrieve(question, opened, opened.reasoner(way.model, Ledger()), way)
+        return await _retrieve(question, opened, opened.reasoner(way.model, Ledger(), models=way.models), way)
+
+
+class _Limits(NamedTuple):
+    """What an answer may take: dollars and seconds; None for as much as it takes."""
+
+    max_cost: float | None
+    time_limit: float | None
+
+
+async def _ask_in_time(question: str, index: AnyIndex, way: _Way, limits: _Limits) -> Answer:
+    seconds = limits.time_limit
+    if seconds is not None and seconds <= 0:
+        raise ValueError(f"time_limit must be above 0 seconds, not {seconds}")
+    try:
+        async with asyncio.timeout(seconds) as limit:
+            return await _ask(question, index, way, max_cost=limits.max_cost)
+    except TimeoutError as error:
+        if seconds is None or not limit.expired():
+            raise
+        raise TimeLimitError(seconds) from error
 
 
 async def _ask(question: str, index: AnyIndex, way: _Way, *, max_cost: float | None) -> Answer:
     ledger = Ledger(max_cost=max_cost, keeps_calls=True)
     with counting(ledger), _opened(index, way) as opened:
-        reasoner = opened.reasoner(way.model, ledger)
+        reasoner = opened.reasoner(way.model, ledger, models=way.models)
         snapshot = opened.snapshot
         evidence = await _retrieve(question, opened, reasoner, way)
         reading = Reading(NOT_FOUND, found=False, items=())
@@ -184,7 +219,7 @@ def _opened(index: AnyIndex, way: _Way) -> Iterator[OpenIndex]:
         yield index.filtered(way.where)
     else:
         parse_filter(way.where)  # what is wrong with it does not wait for the file
-        with Index(index, model=way.model, mode="r") as opened:
+        with Index(index, model=way.model, models=way.models, mode="r") as opened:
             yield opened.filtered(way.where)
 
 

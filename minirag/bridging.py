@@ -13,7 +13,7 @@ import xxhash
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import in_batches, run_all
 from minirag.naming.names import is_bridge_name, normalise_name
-from minirag.reasoner import Reasoner
+from minirag.reasoner import Reasoner, who_does
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
 from minirag.storage.segment import Segment, StoredDocument, bridge_id, passage_id
@@ -192,9 +192,9 @@ def _to_bridges(entity: SharedEntity, facts: Sequence[BridgingFact]) -> list[Bri
 
 def _key(entity: SharedEntity, reasoner: Reasoner) -> str:
     facts = [part for fact in entity.facts for part in (fact.passage_id, fact.title, fact.text)]
-    return xxhash.xxh3_128_hexdigest(
-        "\x1f".join(["bridge", reasoner.model, reasoner.version, entity.name, *facts]).encode()
-    )
+    writer = who_does(reasoner, "bridge")
+    parts = ["bridge", writer.model, writer.version, entity.name, *facts]
+    return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
 
 
 def _to_json(facts: Sequence[BridgingFact]) -> list[Any]:

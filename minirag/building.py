@@ -15,9 +15,10 @@ from minirag.embedding import embed, texts_of
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
 from minirag.loading import content_hash
+from minirag.models import INDEXING, OFFLINE
 from minirag.planning import BatchReport, Plan
 from minirag.progress import Progress
-from minirag.reasoner import Reasoner
+from minirag.reasoner import Reasoner, who_does
 from minirag.records import (
     AddReport,
     Bridge,
@@ -132,7 +133,8 @@ class Builder:
         return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
 
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
-        return _NoJournal() if self._reasoner.model == "offline" else Journal(self._store.path)
+        free = all(who_does(self._reasoner, task).model == OFFLINE for task in INDEXING)
+        return _NoJournal() if free else Journal(self._store.path)
 
     def _plan(self, batch: Sequence[Item], *, reextract: bool) -> Plan:
         plan = Plan()
@@ -340,7 +342,7 @@ class Builder:
         if failed_names is not None:
             header["failed_names"] = failed_names
         if documents:
-            header["model"] = self._reasoner.model
+            header["model"] = who_does(self._reasoner, "extract").model
         spent = self._ledger.total()
         usage = self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
         header.update(usage_to_header(usage))

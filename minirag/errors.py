@@ -14,10 +14,12 @@
     ├── OutputError                a file to be written for people that could not be; has `path`
     ├── BudgetExceededError        the next call might cost more than is left of max_cost; has what was done
     ├── EncoderError               an encoder that cannot be loaded or run
+    ├── TimeLimitError             no answer within the time that was set; has `seconds`
     └── LLMError                   about the model or its provider
         ├── LLMSetupError          ends a run at once: wrong key, unknown model, no credit
         ├── LLMUnavailableError    still failing after all retries
         └── LLMReplyError          a reply that cannot be used, after one repair attempt
+            └── PromptTooLongError the prompt is more than the model reads
 
 A wrong argument is a plain `ValueError`. Each message says what was found, what was expected and what to do;
 the facts are attributes too.
@@ -193,6 +195,22 @@ class BudgetExceededError(MiniragError):
             )
 
 
+class TimeLimitError(MiniragError):
+    """No answer within the time limit of the question.
+
+    Attributes:
+        seconds: The limit.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        """Say what can be done."""
+        self.seconds = seconds
+        super().__init__(
+            f"no answer within time_limit={seconds:g} seconds. Allow more, or ask with a strategy of fewer calls "
+            "(strategy='indexrag', or fewer steps=)"
+        )
+
+
 class LLMError(MiniragError):
     """Something about the model or its provider.
 
@@ -216,6 +234,10 @@ class LLMUnavailableError(LLMError):
 
 class LLMReplyError(LLMError):
     """A reply that cannot be used: refused, cut off, or no JSON of the right form even after one repair attempt."""
+
+
+class PromptTooLongError(LLMReplyError):
+    """A prompt that is more than the model reads, however little of the material is put into it."""
 
 
 def _restore(kind: type[MiniragError], args: tuple[Any, ...], attributes: dict[str, Any]) -> MiniragError:

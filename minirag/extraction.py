@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import xxhash
 
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
-from minirag.reasoner import Reasoner
+from minirag.reasoner import Reasoner, who_does
 from minirag.records import ExtractedFact, Extraction, Passage
 from minirag.storage.journal import Journal
 
@@ -18,8 +18,9 @@ Item = TypeVar("Item")
 
 
 def extraction_key(passage: Passage, *, title: str, reasoner: Reasoner) -> str:
-    """Under which a reply is kept: the same text, title, model and prompt version give the same key."""
-    parts = ["extract", reasoner.model, reasoner.version, title, passage.text]
+    """Under which a reply is kept: the same text, title, extracting model and prompt version give the same key."""
+    extractor = who_does(reasoner, "extract")
+    parts = ["extract", extractor.model, extractor.version, title, passage.text]
     return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
 
 
@@ -79,7 +80,8 @@ async def run_all(work: Sequence[Coroutine[Any, Any, Item]]) -> list[Item]:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in work]
     except BaseExceptionGroup as group_error:
-        raise group_error.exceptions[0] from None
+        first = group_error.exceptions[0]
+        raise first from first.__cause__
     return [task.result() for task in tasks]
 
 

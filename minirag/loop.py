@@ -41,6 +41,15 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
         raise
 
 
+def run_or_start(work: Coroutine[Any, Any, None]) -> None:
+    """`run`, but on the loop itself, which cannot wait for its own work: there it is done once the loop is free."""
+    background = _loop(os.getpid())
+    if threading.current_thread() is background.thread:
+        background.start(work)
+    else:
+        run(work)
+
+
 async def _marking(work: Coroutine[Any, Any, Result], finished: threading.Event) -> Result:
     try:
         return await work
@@ -62,6 +71,13 @@ class _BackgroundLoop:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, name="minirag", daemon=True)
         self.thread.start()
+        self._started: set[asyncio.Task[None]] = set()  # the loop itself would let them be collected
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Let it run; called on the loop."""
+        task = self.loop.create_task(work)
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
 
 
 @cache

@@ -1,73 +1,171 @@
-"""Which model thinks: by name, from the environment, or offline; one client each, kept while an index is open."""
+"""Which model does which of the thinking tasks: by name, from the environment, offline, or an object of the user's."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minirag import loop
-from minirag.records import Ledger
+from minirag.records import Ledger, Task
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from litellm.router import Router
 
     from minirag.llm import LLM, Price
+    from minirag.llm.own import Answering
     from minirag.reasoner import Reasoner
+
+AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
+"""A LiteLLM name, "offline", an `LLM`, a LiteLLM `Router`, a function from messages to text, or an own `Reasoner`."""
 
 OFFLINE = "offline"
 VARIABLE = "MINIRAG_MODEL"
+INDEXING: tuple[Task, ...] = ("extract", "bridge")
+ASKING: tuple[Task, ...] = ("read", "think", "extend")
+TASKS: tuple[Task, ...] = ("extract", "bridge", "extend", "think", "read")
+
+
+def check_tasks(models: Mapping[str, Any] | None) -> None:
+    """See that models are given for tasks that there are.
+
+    Raises:
+        ValueError: If one is not.
+    """
+    for task, model in (models or {}).items():
+        if task not in TASKS:
+            raise ValueError(f"models names the task {task!r}; there are {', '.join(TASKS)}")
+        _check(model)
+
+
+def _check(model: object) -> None:
+    if isinstance(model, str) and not model.strip():
+        raise ValueError("model must not be blank; leave it out for the offline one")
+    if not isinstance(model, str) and not callable(model) and not _is_reasoner(model):
+        from minirag.llm import LLM
+        from minirag.llm.own import is_router
+
+        if not isinstance(model, LLM) and not is_router(model):
+            raise ValueError(
+                "model must be a LiteLLM name, 'offline', a Router, a function from messages to text, or a Reasoner, "
+                f"not {model!r}"
+            )
 
 
 class Models:
     """The models that one index uses.
 
     Attributes:
-        default: The one that thinks unless a call names another.
-        chosen: Whether the user named it.
+        chosen: Whether the user named any.
     """
 
-    def __init__(self, model: str | None, options: Mapping[str, Any]) -> None:
+    def __init__(
+        self, model: AnyModel | None, options: Mapping[str, Any], models: Mapping[str, AnyModel] | None = None
+    ) -> None:
         """Nothing is imported or called yet.
 
         Args:
-            model: A LiteLLM name or "offline"; None asks `MINIRAG_MODEL`, then takes "offline".
+            model: Thinks unless another is named; None asks `MINIRAG_MODEL`.
             options: For `LLM`.
+            models: By task, in the place of `model`. Without `model`, a task that is not named goes with another one of
+                its time, indexing (extract, bridge) or asking (read, think, extend), else it is done offline.
 
         Raises:
-            ValueError: If the name is blank.
+            ValueError: If a name is blank, or a task unknown.
         """
-        named = model if model is not None else os.environ.get(VARIABLE)
-        self.chosen = bool(named)
-        self.default = named if named is not None else OFFLINE
-        if not self.default.strip():
-            raise ValueError("model must not be blank; leave it out for the offline one")
+        named = model if model is not None else os.environ.get(VARIABLE) or None
+        check_tasks(models)
+        if named is not None:
+            _check(named)
+        self.chosen = named is not None or bool(models)
+        self._named = named
+        self._by_task: dict[Task, AnyModel] = {task: models[task] for task in TASKS if models and task in models}
         self._options = dict(options)
-        self._clients: dict[str, LLM] = {}
+        self._clients: dict[str | int, LLM] = {}
 
-    def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
-        """Who thinks under this name, counting into `ledger`."""
-        name = model or self.default
-        if name == OFFLINE:
+    @property
+    def default(self) -> str:
+        """The name of the model that thinks, the reader's where they differ."""
+        return self.name(None)
+
+    def name(self, model: AnyModel | None, *, task: Task = "read", models: Mapping[str, AnyModel] | None = None) -> str:
+        """What the model of a task is called."""
+        return self._reasoner(self._model_for(task, model, models), Ledger()).model
+
+    def reasoner(
+        self, model: AnyModel | None, ledger: Ledger, *, models: Mapping[str, AnyModel] | None = None
+    ) -> Reasoner:
+        """Who thinks, counting into `ledger`.
+
+        Args:
+            model: In the place of all that the index was opened with; None for those.
+            ledger: Gets what its calls take; a `Reasoner` of the user's own keeps its own accounts.
+            models: By task, in the place of `model`.
+
+        Raises:
+            ValueError: If a name is blank, or a task unknown.
+        """
+        check_tasks(models)
+        chosen = {task: self._model_for(task, model, models) for task in TASKS}
+        distinct = {_identity(each): each for each in chosen.values()}
+        reasoners = {identity: self._reasoner(each, ledger) for identity, each in distinct.items()}
+        if len(reasoners) == 1:
+            return next(iter(reasoners.values()))
+        from minirag.reasoner.by_task import ReasonerByTask
+
+        return ReasonerByTask({task: reasoners[_identity(each)] for task, each in chosen.items()})
+
+    def price(self, model: AnyModel | None, *, task: Task = "extract") -> Price | None:
+        """What the tokens of a task cost; None where unknown."""
+        chosen = self._model_for(task, model, None)
+        if chosen == OFFLINE:
+            from minirag.llm import Price
+
+            return Price(0.0, 0.0, 0.0)
+        return None if _is_reasoner(chosen) else self._client(chosen).price
+
+    def _model_for(self, task: Task, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> AnyModel:
+        """The call's own word prevails over the index's, a task's own model over the one for all."""
+        if models and task in models:
+            return models[task]
+        if model is not None:
+            return model
+        if task in self._by_task:
+            return self._by_task[task]
+        if self._named is not None:
+            return self._named
+        alike = INDEXING if task in INDEXING else ASKING
+        return next((self._by_task[other] for other in alike if other in self._by_task), OFFLINE)
+
+    def _reasoner(self, model: AnyModel, ledger: Ledger) -> Reasoner:
+        if model == OFFLINE:
             from minirag.reasoner.offline import OfflineReasoner
 
             return OfflineReasoner(ledger)
+        if _is_reasoner(model):
+            return model  # type: ignore[return-value]  # it has been looked at
         from minirag.reasoner.by_llm import LLMReasoner
 
-        return LLMReasoner(self._client(name), ledger)
+        return LLMReasoner(self._client(model), ledger)
 
-    def price(self, model: str | None) -> Price | None:
-        """What a model's tokens cost; None where unknown."""
-        return self._client(model or self.default).price
-
-    def _client(self, name: str) -> LLM:
-        if name not in self._clients:
+    def _client(self, model: Any) -> LLM:  # noqa: ANN401  any but a reasoner
+        identity = _identity(model)
+        if identity not in self._clients:
             from minirag.llm import LLM
 
-            self._clients[name] = LLM(name, **self._options)
-        return self._clients[name]
+            self._clients[identity] = model if isinstance(model, LLM) else LLM(model, **self._options)
+        return self._clients[identity]
 
     def close(self) -> None:
         """Close connections."""
         clients, self._clients = self._clients, {}
         for client in clients.values():
-            loop.run(client.close())
+            loop.run_or_start(client.close())
+
+
+def _identity(model: AnyModel) -> str | int:
+    return model if isinstance(model, str) else id(model)
+
+
+def _is_reasoner(model: object) -> bool:
+    return not isinstance(model, str) and all(hasattr(model, name) for name in (*TASKS, "model", "version"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderMismatchError
 from minirag.filtering import Filter, Where, join_filters, parse_filter
-from minirag.models import Models
+from minirag.models import AnyModel, Models
 from minirag.ranking import check_k
 from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
 from minirag.retrieving import (
@@ -60,7 +60,8 @@ class OpenIndex:
         self,
         path: str | PathLike[str],
         *,
-        model: str | None = None,
+        model: AnyModel | None = None,
+        models: Mapping[str, AnyModel] | None = None,
         encoder: str | Path | Encoder | None = None,
         mode: Mode = "a",
         settings: Settings | None = None,
@@ -70,13 +71,18 @@ class OpenIndex:
 
         Args:
             path: The file, by convention `*.usearch`.
-            model: A LiteLLM name, or "offline"; else `MINIRAG_MODEL`, else "offline".
+            model: Who thinks: a LiteLLM name, or "offline"; a LiteLLM `Router`, a function from messages to the text of
+                the reply (asynchronous or not), an `LLM`, or a `Reasoner` of one's own. Else `MINIRAG_MODEL`, else
+                "offline".
+            models: Others for single tasks: `{"extract": cheap, "read": strong}`. Tasks are extract and bridge, while
+                indexing, and read, think and extend, while asking. What is not named is done by `model`; without one
+                by another model of the same time, else offline.
             encoder: None for the one that minirag ships, a folder with an ONNX model, or the LiteLLM name of a hosted
                 embedding model; beside that, triples are encoded by the one that minirag ships. The file remembers it.
             mode: "a" creates the file where there is none; "r" never writes anything, not even a lock.
             settings: How to build it; only when it is created.
-            llm_options: For `minirag.llm.LLM`: `api_base`, `api_key`, `timeout`, `max_parallel`, and whatever the
-                model takes (`max_tokens`, `seed`, …).
+            llm_options: For each `minirag.llm.LLM` that is called by name: `api_base`, `api_key`, `router`, `timeout`,
+                `max_parallel`, and whatever the model takes (`max_tokens`, `seed`, …).
 
         Raises:
             IndexMissingError: When there is none and mode is "r", or its folder does not exist.
@@ -88,7 +94,7 @@ class OpenIndex:
         if mode not in ("a", "r"):
             raise ValueError(f"mode must be 'a' or 'r', not {mode!r}")
         self.path = Path(path)
-        self._models = Models(model, llm_options)
+        self._models = Models(model, llm_options, models)
         self._turns: dict[int, asyncio.Lock] = {}
         self._filter: Filter | None = None
         self._store = self._open_store(mode, encoder, settings)
@@ -161,7 +167,7 @@ class OpenIndex:
 
     @property
     def model(self) -> str:
-        """The model that thinks unless a call names another."""
+        """The model that thinks unless a call names another; the reader's where tasks have their own."""
         return self._models.default
 
     @property
@@ -350,14 +356,20 @@ class OpenIndex:
 
     # --- thinking and checking -------------------------------------------------------------------------------------
 
-    def reasoner(self, model: str | None, ledger: Ledger) -> Reasoner:
+    def reasoner(
+        self, model: AnyModel | None, ledger: Ledger, *, models: Mapping[str, AnyModel] | None = None
+    ) -> Reasoner:
         """Who thinks: by rules for "offline", else the LLM of that name.
 
         Args:
-            model: A LiteLLM name or "offline"; None for the index's own.
+            model: As for `Index`; None for the index's own.
             ledger: Gets what its calls take.
+            models: Likewise, for single tasks.
+
+        Raises:
+            ValueError: If a name is blank, or a task unknown.
         """
-        return self._models.reasoner(model, ledger)
+        return self._models.reasoner(model, ledger, models=models)
 
     @staticmethod
     def verify(path: str | PathLike[str]) -> VerifyReport:

@@ -16,6 +16,7 @@ from minirag.errors import (
     LLMReplyError,
     MiniragError,
     OutputError,
+    TimeLimitError,
 )
 
 
@@ -30,6 +31,7 @@ from minirag.errors import (
         OutputError("page.html", "the disk is full"),
         EncoderMismatchError("a.usearch", built_with="one", given="another"),
         LLMReplyError("openai/any", "no JSON"),
+        TimeLimitError(30),
     ],
     ids=lambda error: type(error).__name__,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
@@ -12,16 +12,18 @@ from urllib.parse import urlsplit
 from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
+from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import find_route, find_window
+from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.sending import BadRequestError, Purpose, Sender, Shape, unknown_price
 from minirag.llm.structured import UnreadableReplyError, read_reply
 from minirag.llm.tokens import estimate_all
-from minirag.llm.transport import LiteLLMTransport, OpenAITransport, Transport
+from minirag.llm.transport import Access, Transport, open_transport
 from minirag.records import Ledger, Task, Usage
 
 if TYPE_CHECKING:
+    from litellm.router import Router
     from pydantic import BaseModel
 
     R = TypeVar("R", bound=BaseModel)
@@ -34,16 +36,17 @@ class LLM:
     """One model, called from one event loop. Keys are passed on, never logged, repeated in an error or shown.
 
     Attributes:
-        model: The name as it was given.
+        model: The name as it was given; of a router its model group, of a function its own name.
         max_parallel: The most requests that are open at once.
     """
 
     def __init__(
         self,
-        model: str,
+        model: str | Answering | Router,
         *,
         api_base: str | None = None,
         api_key: str | None = None,
+        router: Router | None = None,
         timeout: float = 60,
         max_parallel: int = 16,
         retries: Retries | None = None,
@@ -54,9 +57,12 @@ class LLM:
         """Nothing heavy is imported and nobody is called yet.
 
         Args:
-            model: A LiteLLM name; see `minirag.llm.routing.find_route` for who serves it.
+            model: A LiteLLM name (see `minirag.llm.routing.find_route` for who serves it), a LiteLLM `Router` that has
+                one model group, or a function from messages to the text of the reply, asynchronous or not. A function
+                is asked in words for JSON, and knows no parameters; its attribute `model`, if it has one, is its name.
             api_base: The address of an OpenAI-compatible server, or of the provider that the name begins with.
             api_key: Read from the environment by openai or LiteLLM when not given.
+            router: A LiteLLM `Router`; `model` is then one of its model groups.
             timeout: Seconds for one attempt, from sending to the last byte.
             max_parallel: The most requests that are open at once, at least 1.
             retries: When to give up.
@@ -68,33 +74,37 @@ class LLM:
                 by default. What the model refuses is left out after the first refusal.
 
         Raises:
-            ValueError: If the name is blank or a number is out of range.
+            ValueError: If the name is blank, a number is out of range, or a router has no group of its own to take.
         """
         if timeout <= 0 or max_parallel < 1:
             raise ValueError(f"timeout must be above 0 and max_parallel at least 1, not {timeout} and {max_parallel}")
         if window is not None and window < 1:
             raise ValueError(f"window must be at least 1, not {window}")
-        self.model = model
+        given: object = router if router is not None and isinstance(model, str) else model
+        self.model = _name(model)
         self.max_parallel = max_parallel
         self._api_base = api_base
-        self._route = find_route(model, api_base=api_base)
-        self._accepted = Accepted(model, {"temperature": 0, **parameters})
+        self._route = _route_of(given, self.model, api_base=api_base)
+        self._accepted = Accepted(self.model, {"temperature": 0, **parameters})
         self._numbers = count()
-        self._price = price_given(model, prices or {})
+        self._price = price_given(self.model, prices or {})
         self._price_is_read = self._price is not None
         self._window = window
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
         self._sender = Sender(
-            model, timeout=timeout, max_parallel=max_parallel, retries=retries or Retries(), secret=key
+            self.model, timeout=timeout, max_parallel=max_parallel, retries=retries or Retries(), secret=key
         )
-        transport = OpenAITransport if self._route.library == "openai" else LiteLLMTransport
-        self._transport: Transport = transport(self._route.model, api_base=api_base, api_key=key, timeout=timeout)
+        self._access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
 
     def __repr__(self) -> str:
         """Model and host, no key."""
         host = f", api_base at {urlsplit(self._api_base).hostname}" if self._api_base else ""
         return f"LLM({self.model!r}{host})"
+
+    @cached_property
+    def _transport(self) -> Transport:
+        return open_transport(self._route, self._access)
 
     @property
     def price(self) -> Price | None:
@@ -225,6 +235,24 @@ def _size(request: Request) -> int:
     """About how many tokens a request has, the schema of its reply included."""
     form = json.dumps(request.parameters.get("response_format", ""))
     return estimate_all([form, *(str(message["content"]) for message in request.messages)])
+
+
+def _name(model: object) -> str:
+    if isinstance(model, str):
+        return model
+    if is_router(model):
+        return only_group(model)
+    if is_answering(model):
+        return name_of(model)
+    raise ValueError(f"model must be a LiteLLM name, a Router or a function from messages to text, not {model!r}")
+
+
+def _route_of(given: object, name: str, *, api_base: str | None) -> Route:
+    if isinstance(given, str):
+        return find_route(name, api_base=api_base)
+    if api_base is not None:
+        raise ValueError(f"api_base goes with a model's name; {name!r} brings its own")
+    return Route("router" if is_router(given) else "function", name)
 
 
 def _read(text: str, reply: type[R] | None) -> R | str:

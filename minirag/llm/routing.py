@@ -15,11 +15,11 @@ class Route:
     """How a model is called.
 
     Attributes:
-        library: "openai" or "litellm".
-        model: The name as that library wants it.
+        library: "openai" or "litellm"; "router" for a LiteLLM `Router`, "function" for one of the user's.
+        model: The name as that library wants it; of a router the model group.
     """
 
-    library: Literal["openai", "litellm"]
+    library: Literal["openai", "litellm", "router", "function"]
     model: str
 
 
@@ -58,8 +58,11 @@ def find_host(route: Route, *, api_base: str | None = None) -> str:
 def find_entry(route: Route, *, api_base: str | None = None) -> dict[str, Any]:
     """What LiteLLM's map says of a model: prices, window. Empty where it does not know it.
 
-    Of what an OpenAI-compatible endpoint that is not OpenAI's own serves, nothing is known, whatever it is called.
+    Of what an OpenAI-compatible endpoint that is not OpenAI's own serves, nothing is known, whatever it is called;
+    neither is of a router's groups and of functions.
     """
+    if route.library in ("router", "function"):
+        return {}
     host = find_host(route, api_base=api_base)
     if route.library == "openai" and host and not host.endswith("openai.com"):
         return {}

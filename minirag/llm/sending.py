@@ -153,6 +153,9 @@ class Sender:
             told = self._translate(error)
             sending.end(self._model, told)
             raise told from error
+        except LLMError as error:
+            sending.end(self._model, error)
+            raise
         sending.end(self._model, None)
         return response
 
@@ -188,6 +191,8 @@ class Sender:
         try:
             async with asyncio.timeout(self._timeout):
                 return await call()
+        except LLMError:  # a function of the user's says itself what it means
+            raise
         except MissingSetupError as error:
             fault = Fault("setup", str(error))
         except Exception as error:  # noqa: BLE001  # LiteLLM lets nearly anything through; it is classified, not hidden

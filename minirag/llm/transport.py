@@ -6,9 +6,12 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from minirag.llm.catalog import find_litellm
+from minirag.llm.own import FunctionTransport, RouterTransport
+from minirag.llm.routing import Route
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -38,13 +41,52 @@ class Transport(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Access:
+    """How a model is reached.
+
+    Attributes:
+        model: The name, router or function, as it was given.
+        api_base: The address, where it is not the provider's own.
+        api_key: Where it does not come from the environment.
+        timeout: Seconds for one attempt.
+        max_parallel: The most requests that are open at once.
+    """
+
+    model: Any
+    api_base: str | None
+    api_key: str | None
+    timeout: float
+    max_parallel: int
+
+
+def open_transport(route: Route, access: Access) -> Transport:
+    """Who sends the requests of a model. Whoever has hung callbacks into LiteLLM gets all calls through it."""
+    if route.library == "router":
+        return RouterTransport(access.model, route.model, timeout=access.timeout)
+    if route.library == "function":
+        return FunctionTransport(access.model, route.model, max_parallel=access.max_parallel)
+    if route.library == "litellm":
+        return LiteLLMTransport(route.model, access)
+    if _has_callbacks():
+        return LiteLLMTransport(f"openai/{route.model}", access)
+    return OpenAITransport(route.model, access)
+
+
+def _has_callbacks() -> bool:
+    """Whether the user has imported LiteLLM and told it to tell somebody of its calls."""
+    litellm = sys.modules.get("litellm")
+    names = ("callbacks", "success_callback", "_async_success_callback", "failure_callback", "_async_failure_callback")
+    return any(getattr(litellm, name, None) for name in names)
+
+
 class OpenAITransport:
     """The openai client. `api_base` None is OpenAI itself, or what OPENAI_BASE_URL says."""
 
-    def __init__(self, model: str, *, api_base: str | None, api_key: str | None, timeout: float) -> None:
+    def __init__(self, model: str, access: Access) -> None:
         """Keep what the client will need."""
-        self._model, self._api_base, self._timeout = model, api_base, timeout
-        self._api_key = api_key
+        self._model, self._api_base, self._timeout = model, access.api_base, access.timeout
+        self._api_key = access.api_key
         self._client: AsyncOpenAI | None = None
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
@@ -90,9 +132,13 @@ class OpenAITransport:
 class LiteLLMTransport:
     """LiteLLM, which finds keys and addresses in the environment; a user's callbacks and settings of it apply."""
 
-    def __init__(self, model: str, *, api_base: str | None, api_key: str | None, timeout: float) -> None:
+    def __init__(self, model: str, access: Access) -> None:
         """Keep what each call passes on."""
-        options = {"model": model, "timeout": timeout, "max_retries": 0, "api_base": api_base, "api_key": api_key}
+        key = access.api_key
+        if key is None and model.startswith("openai/") and access.api_base and not os.environ.get("OPENAI_API_KEY"):
+            key = _NO_KEY_NEEDED
+        options = {"model": model, "timeout": access.timeout, "max_retries": 0}
+        options |= {"api_base": access.api_base, "api_key": key}
         self._options = {name: value for name, value in options.items() if value is not None}
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401

@@ -13,18 +13,21 @@ from minirag.records import (
     Passage,
     Reading,
     SharedEntity,
+    Task,
 )
 
-__all__ = ["Reasoner"]
+__all__ = ["Reasoner", "who_does"]
 
 
 class Reasoner(Protocol):
     """Thinks for the pipeline. One lives as long as one `add` or `ask`; its calls may run side by side.
 
+    One of the user's own may be given to `Index` and `ask` in the place of a model's name; that one lives on.
+
     Every method raises `LLMSetupError` when no further call can succeed, `LLMError` when this unit failed.
 
     Attributes:
-        model: The LiteLLM name, or "offline".
+        model: The LiteLLM name, "offline" for rules that cost nothing, or what an own one calls itself.
         version: Changes whenever the same passage would be extracted or bridged differently by the same model.
             Part of the key under which replies are kept.
         entities_per_call: How many bridge entities one `bridge` call takes.
@@ -53,3 +56,10 @@ class Reasoner(Protocol):
     async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
         """The answer from the numbered context, with the numbers that it rests on."""
         ...
+
+
+def who_does(reasoner: Reasoner, task: Task) -> Reasoner:
+    """The reasoner that does a task: itself, unless it has a method `of` that names another."""
+    of = getattr(reasoner, "of", None)
+    found: Reasoner = reasoner if of is None else of(task)
+    return found

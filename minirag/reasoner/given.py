@@ -6,8 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from minirag.reasoner import Reasoner
-from minirag.records import BridgingFact, ContextItem, Extension, Extraction, Passage, Reading, SharedEntity
+from minirag.reasoner import Reasoner, who_does
+from minirag.records import BridgingFact, ContextItem, Extension, Extraction, Passage, Reading, SharedEntity, Task
 
 GivenTriple = tuple[str, str, str]
 
@@ -16,8 +16,8 @@ class GivenTriples:
     """A reasoner that takes triples from the caller and leaves all else to another reasoner.
 
     Attributes:
-        model: The other reasoner's.
-        version: The other's, with a hash of the triples.
+        model: The extracting reasoner's.
+        version: Its version, with a hash of the triples.
         entities_per_call: The other's.
     """
 
@@ -36,9 +36,13 @@ class GivenTriples:
             document: [_checked(triple, document) for triple in some] for document, some in triples.items()
         }
         digest = hashlib.sha256(json.dumps(self._triples, sort_keys=True).encode()).hexdigest()[:12]
-        self.model = reasoner.model
-        self.version = f"{reasoner.version}+given-{digest}"
+        self.model = who_does(reasoner, "extract").model
+        self.version = f"{who_does(reasoner, 'extract').version}+given-{digest}"
         self.entities_per_call = reasoner.entities_per_call
+
+    def of(self, task: Task) -> Reasoner:
+        """Itself for extraction; for all else whoever did it before."""
+        return self if task == "extract" else who_does(self._reasoner, task)
 
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
         """The reasoner's facts, with the given triples of the passage's document that the passage speaks of.

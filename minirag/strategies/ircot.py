@@ -9,7 +9,7 @@ from typing import Literal
 from minirag.models import OFFLINE
 from minirag.ranking import select_balanced
 from minirag.reading import OpenIndex
-from minirag.reasoner import Reasoner
+from minirag.reasoner import Reasoner, who_does
 from minirag.reasoner.prompts import ANSWER_MARK
 from minirag.records import ContextItem, Evidence, Hit, Kind, Step
 from minirag.retrieving import FLAT, LEAST_RANKED, PASSAGES, Row, rank_passages, to_hit
@@ -61,7 +61,8 @@ async def retrieve(
         raise ValueError(f"over must be one of {', '.join(KINDS_OVER)}, not {over!r}")
     search = _Search(index, KINDS_OVER[over], k, k_b)
     query = question
-    for left in reversed(range(steps or (_STEPS_BY_RULE if reasoner.model == OFFLINE else _STEPS_BY_MODEL))):
+    by_rule = who_does(reasoner, "think").model == OFFLINE
+    for left in reversed(range(steps or (_STEPS_BY_RULE if by_rule else _STEPS_BY_MODEL))):
         await asyncio.to_thread(search.look, query)
         if not left or not search.best:
             break

@@ -33,7 +33,7 @@ from minirag.following import (
 )
 from minirag.models import OFFLINE
 from minirag.reading import OpenIndex
-from minirag.reasoner import Reasoner
+from minirag.reasoner import Reasoner, who_does
 from minirag.records import Evidence, Extension, Hit, Kind, Step
 from minirag.retrieving import BRIDGES, LEAST_RANKED, Row, nearest, to_hit
 from minirag.storage.vectors import similarities
@@ -100,7 +100,7 @@ async def retrieve(
     snapshot = index.snapshot
     if not snapshot.count("passages"):
         return Evidence((), ())
-    by_model = constructor and reasoner.model != OFFLINE
+    by_model = constructor and who_does(reasoner, "extend").model != OFFLINE
     if units is None:
         extracted = snapshot.header["model"] != OFFLINE and snapshot.count("triples")
         units = "triple" if extracted else "sentence"

@@ -1,0 +1,124 @@
+"""Models that the user brings as objects: a LiteLLM `Router`, or a function from messages to text."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, TypeGuard
+
+from minirag.errors import LLMError, LLMSetupError
+
+Messages = Sequence[Mapping[str, str]]
+Answering = Callable[[list[dict[str, str]]], str | Awaitable[str]]
+"""Takes a conversation, a list of messages with `role` and `content`, and gives the reply's text, awaited or not."""
+
+
+def is_router(model: object) -> bool:
+    """Whether it is a LiteLLM `Router`; LiteLLM need not be imported for that."""
+    return any(kind.__module__.startswith("litellm.") and kind.__name__ == "Router" for kind in type(model).__mro__)
+
+
+def is_answering(model: object) -> TypeGuard[Answering]:
+    """Whether it is a function that answers."""
+    return callable(model) and not inspect.isclass(model) and not is_router(model)
+
+
+def only_group(router: Any) -> str:  # noqa: ANN401
+    """The model group of a router that has one.
+
+    Raises:
+        ValueError: If it has several, or none.
+    """
+    registry = getattr(router, "registry", None)  # since 1.110, where the older way warns
+    groups = sorted(router.get_model_names() if registry is None else registry().names(team_id=None))
+    if len(groups) != 1:
+        has = f"the model groups {', '.join(groups)}" if groups else "no model group"
+        raise ValueError(f"this router has {has}: name one, as in model={(groups or ['fast'])[0]!r}, router=router")
+    return str(groups[0])
+
+
+def name_of(answering: Answering) -> str:
+    """What a function is called in reports and cache keys: its attribute `model`, else module and name."""
+    named = getattr(answering, "model", None)
+    if isinstance(named, str) and named.strip():
+        return named
+    target = answering if hasattr(answering, "__qualname__") else type(answering)
+    return f"{target.__module__}.{target.__qualname__}"
+
+
+class RouterTransport:
+    """A LiteLLM router, whose groups, fallbacks, cool-downs and callbacks apply; retrying is left to minirag."""
+
+    def __init__(self, router: Any, group: str, *, timeout: float) -> None:  # noqa: ANN401
+        """Keep what each call passes on."""
+        self._router = router
+        self._options: dict[str, Any] = {"model": group, "timeout": timeout, "num_retries": 0, "max_retries": 0}
+
+    async def complete(self, messages: Messages, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
+        """A chat completion by a deployment of the group."""
+        return await self._router.acompletion(messages=list(messages), **self._options, **parameters)
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
+        """Embeddings by a deployment of the group."""
+        return await self._router.aembedding(input=list(texts), **self._options)
+
+    async def close(self) -> None:
+        """Nothing: the router is the user's."""
+
+
+class FunctionTransport:
+    """A function of the user's. What is no fault of a provider ends the run: it is a bug, which the user wants to see.
+
+    The function knows no parameters. A plain one runs on a thread, several side by side; a cancelled call leaves it
+    running and drops what it gives.
+    """
+
+    def __init__(self, answering: Answering, name: str, *, max_parallel: int) -> None:
+        """Keep the function; so many threads run it, if it needs any."""
+        self._answering, self._name = answering, name
+        self._threads = ThreadPoolExecutor(max_parallel, thread_name_prefix="minirag-function")
+
+    async def complete(self, messages: Messages, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401, ARG002
+        """What the function gives, in the shape of a completion.
+
+        Raises:
+            LLMError: As the function raised it, or an `LLMSetupError` for what it raised by mistake.
+        """
+        try:
+            text = await self._answer([dict(message) for message in messages])
+        except Exception as error:
+            if isinstance(error, LLMError) or _is_of_provider(error):
+                raise
+            raise LLMSetupError(self._name, f"raised {type(error).__name__}: {error}") from error
+        if not isinstance(text, str):
+            raise LLMSetupError(self._name, f"gave {type(text).__name__} {text!r:.100}, not the text of a reply")
+        message = SimpleNamespace(content=text, refusal=None, tool_calls=None)
+        return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="stop")], usage=None)
+
+    async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401, ARG002
+        """A function answers, and makes no vectors."""
+        raise LLMSetupError(self._name, "is a function that answers, and makes no vectors")
+
+    async def close(self) -> None:
+        """Let go of the threads, once they are done."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def _answer(self, messages: list[dict[str, str]]) -> Any:  # noqa: ANN401
+        function = self._answering
+        if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
+            return await function(messages)  # type: ignore[misc]  # checked in the line above
+        given = await asyncio.get_running_loop().run_in_executor(self._threads, function, messages)
+        return await given if inspect.isawaitable(given) else given
+
+
+def _is_of_provider(error: Exception) -> bool:
+    """Whether a client library raised it: it has a status, or tells of the network."""
+    library = type(error).__module__.partition(".")[0]
+    return (
+        isinstance(error, OSError | asyncio.TimeoutError)
+        or hasattr(error, "status_code")
+        or library in ("openai", "litellm", "httpx", "httpcore", "aiohttp", "anthropic")
+    )
