@@ -14,6 +14,7 @@ from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, descr
 from minirag.errors import EncoderMismatchError
 from minirag.filtering import Filter, Where, join_filters, parse_filter
 from minirag.models import AnyModel, Models
+from minirag.progress import Listener, Progress
 from minirag.ranking import check_k
 from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
 from minirag.retrieving import (
@@ -38,12 +39,14 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from minirag.encoder import Encoder
+    from minirag.output import Target
     from minirag.reasoner import Reasoner
     from minirag.storage.snapshot import Snapshot
     from minirag.storage.verifying import VerifyReport
 
 
 Result = TypeVar("Result")
+MOST_NODES = 20_000  # of a picture
 
 
 class OpenIndex:
@@ -353,6 +356,32 @@ class OpenIndex:
         if isinstance(self.encoder, OnnxEncoder):
             return search(*arguments)
         return await asyncio.to_thread(search, *arguments)
+
+    # --- showing ---------------------------------------------------------------------------------------------------
+
+    def draw(self, target: Target, *, most_nodes: int = MOST_NODES, progress: bool | Listener = True) -> None:
+        """Write a picture of it: one page to look around in, with search, that needs no server and no network.
+
+        Args:
+            target: A path, by convention `*.html`, or an open binary file.
+            most_nodes: How many documents, shared names and bridging facts it holds at most, the most connected first;
+                at least 1. At 20,000, a page has some megabytes, and browsers are quick.
+            progress: As for `Index.add`.
+
+        Raises:
+            ValueError: If most_nodes < 1.
+            OutputError: When the file cannot be written; it is then as it was.
+        """
+        if most_nodes < 1:
+            raise ValueError(f"most_nodes must be at least 1, not {most_nodes}")
+        from minirag.drawing import draw
+        from minirag.pages import write_page
+
+        snapshot = self.snapshot
+        total = snapshot.count("documents") + snapshot.count("bridges")
+        with Progress(progress).stage("drawing", total) as done:
+            page = draw(snapshot, most_nodes=most_nodes, progress=done)
+        write_page(target, page)
 
     # --- thinking and checking -------------------------------------------------------------------------------------
 

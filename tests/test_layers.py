@@ -22,6 +22,7 @@ ROWS = [
     {"minirag.index"},
     {"minirag.reading"},
     {"minirag.building", "minirag.repairing"},
+    {"minirag.drawing"},
     {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
     {
         "minirag.extraction",

@@ -8,6 +8,7 @@ import sys
 from minirag.cli.asking import ask, search
 from minirag.cli.benching import bench
 from minirag.cli.demonstrating import demo
+from minirag.cli.drawing import graph
 from minirag.cli.evaluating import evaluate
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
@@ -16,7 +17,7 @@ from minirag.cli.running import INTERRUPTED, program
 
 __all__ = ["main", "program"]
 
-for _command in (index, ask, search, info, delete, compact, repair, demo, evaluate, bench):
+for _command in (index, ask, search, info, delete, compact, repair, demo, evaluate, bench, graph):
     program.add_command(_command)
 
 

@@ -39,8 +39,8 @@ def read_alive(segment: Segment, normalise: Callable[[str], str]) -> SegmentData
     """What is alive in a segment, as it would be written."""
     facts = segment.count("facts")
     return SegmentData(
-        [read_document(segment, row) for row in _rows(segment, "documents")],
-        [segment.bridge(row) for row in _rows(segment, "bridges")],
+        [read_document(segment, row) for row in rows_alive(segment, "documents")],
+        [segment.bridge(row) for row in rows_alive(segment, "bridges")],
         _kept(segment.passage_vectors, segment.alive("passages")),
         _kept(segment.unit_vectors[:facts], segment.alive("facts")),
         _kept(segment.triple_vectors, segment.alive("triples")),
@@ -49,7 +49,8 @@ def read_alive(segment: Segment, normalise: Callable[[str], str]) -> SegmentData
     )
 
 
-def _rows(segment: Segment, name: str) -> list[int]:
+def rows_alive(segment: Segment, name: str) -> list[int]:
+    """The valid rows of a kind, see `Segment.alive`."""
     alive = segment.alive(name)
     return list(range(segment.count(name))) if alive is None else np.flatnonzero(alive).tolist()
 

@@ -1,0 +1,46 @@
+"""`minirag graph`: the picture of an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from minirag.cli.options import FILE, quiet_option, require_index, shows_bars
+from minirag.cli.running import command
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.reading import MOST_NODES
+
+
+@command(epilog="\b\nExample:\n  minirag graph notes.usearch -o graph.html")
+@click.argument("index", type=FILE)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    default="graph.html",
+    show_default=True,
+    metavar="FILE",
+    help="The page; - for standard output.",
+)
+@click.option(
+    "--max-nodes",
+    type=click.IntRange(min=1),
+    default=MOST_NODES,
+    show_default=True,
+    metavar="N",
+    help="Leave out what is least connected beyond N.",
+)
+@quiet_option
+def graph(*, index: Path, output: Path, max_nodes: int, quiet: bool) -> None:
+    """Draw INDEX as one page: documents, the names that they share, and bridging facts.
+
+    The page needs no server and no network. Search it, zoom and move, and click on anything for its text.
+    """
+    require_index(index)
+    with Index(index, mode="r", model=OFFLINE) as opened:
+        target = click.get_binary_stream("stdout") if str(output) == "-" else output
+        opened.draw(target, most_nodes=max_nodes, progress=shows_bars(quiet=quiet))
+    if not quiet and str(output) != "-":
+        click.echo(f"{output}: open it in a browser ({output.stat().st_size / 1e6:,.2f} MB)")
