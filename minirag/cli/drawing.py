@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -40,7 +41,7 @@ def graph(*, index: Path, output: Path, max_nodes: int, quiet: bool) -> None:
     """
     require_index(index)
     with Index(index, mode="r", model=OFFLINE) as opened:
-        target = click.get_binary_stream("stdout") if str(output) == "-" else output
+        target = sys.stdout.buffer if str(output) == "-" else output
         opened.draw(target, most_nodes=max_nodes, progress=shows_bars(quiet=quiet))
     if not quiet and str(output) != "-":
         click.echo(f"{output}: open it in a browser ({output.stat().st_size / 1e6:,.2f} MB)")
