@@ -140,7 +140,7 @@ def test_names_in_a_text_lead_on(chromium: Browser, pages: Path) -> None:
 def test_nothing_found(chromium: Browser, pages: Path) -> None:
     with opened(chromium, pages / "graph.html") as page:
         page.fill("#search", "zzz")
-        page.wait_for_function("document.querySelector('.count').textContent === '0 matches'")
+        page.locator(".count", has_text="0 matches").wait_for()
         page.keyboard.press("Enter")
         page.keyboard.press("Escape")
         assert page.locator(".found").is_hidden()
