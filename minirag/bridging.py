@@ -11,8 +11,10 @@ from typing import Any
 import xxhash
 
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
-from minirag.extraction import in_batches, run_all
+from minirag.extraction import run_all
+from minirag.filtering import group_of
 from minirag.naming.names import is_bridge_name, normalise_name
+from minirag.planning import BridgeKey, batch_keys
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
@@ -66,7 +68,7 @@ def find_shared_entities(
     *,
     gone: Set[str],
     settings: Settings,
-) -> dict[str, SharedEntity]:
+) -> dict[BridgeKey, SharedEntity]:
     """The bridge entities among names with these hashes.
 
     Args:
@@ -74,20 +76,21 @@ def find_shared_entities(
         keys: Hashes of normalised names.
         documents: What comes on top.
         gone: Ids of documents on disk that are about to go.
-        settings: Give the limits.
+        settings: Give the limits, and who is bridged with whom.
 
     Returns:
-        By normalised name, in a fixed order.
+        By normalised name and group, in a fixed order.
     """
-    mentions: dict[str, list[Mention]] = {}
+    mentions: dict[BridgeKey, list[Mention]] = {}
     for document in documents:
+        within = group_of(document.metadata, settings.bridge_within)
         for name, mention in _mentions(document):
-            mentions.setdefault(name, []).append(mention)
+            mentions.setdefault(BridgeKey(name, within), []).append(mention)
     for segment in snapshot.segments:
-        for name, mention in _stored_mentions(segment, keys, gone):
-            mentions.setdefault(name, []).append(mention)
-    shared = {name: share_entity(mentions[name], settings) for name in sorted(mentions)}
-    return {name: entity for name, entity in shared.items() if entity is not None and hash_key(name) in keys}
+        for key, mention in _stored_mentions(segment, keys, gone, settings.bridge_within):
+            mentions.setdefault(key, []).append(mention)
+    shared = {key: share_entity(mentions[key], settings) for key in sorted(mentions)}
+    return {key: entity for key, entity in shared.items() if entity is not None and hash_key(key.name) in keys}
 
 
 def _mentions(document: StoredDocument) -> Iterator[tuple[str, Mention]]:
@@ -103,7 +106,9 @@ def _mentions(document: StoredDocument) -> Iterator[tuple[str, Mention]]:
                     yield name, Mention(entity, (position, number), sourced)
 
 
-def _stored_mentions(segment: Segment, keys: Set[int], gone: Set[str]) -> Iterator[tuple[str, Mention]]:
+def _stored_mentions(
+    segment: Segment, keys: Set[int], gone: Set[str], within: str | None
+) -> Iterator[tuple[BridgeKey, Mention]]:
     """The same for facts on disk whose names have these hashes, of documents that stay."""
     alive = segment.alive("facts")
     rows = {row for key in keys for row in segment.facts_by_entity.find(key).tolist()}
@@ -112,7 +117,7 @@ def _stored_mentions(segment: Segment, keys: Set[int], gone: Set[str]) -> Iterat
             continue
         owner = int(segment.passage_of_fact[row])
         document = int(segment.document_of_passage[owner])
-        document_id, title, *_ = segment.documents[document]
+        document_id, title, metadata, *_ = segment.documents[document]
         if document_id in gone:
             continue
         fact = segment.fact(row)
@@ -120,7 +125,7 @@ def _stored_mentions(segment: Segment, keys: Set[int], gone: Set[str]) -> Iterat
         sourced = SourcedFact(fact.text, fact.passage_id, document_id, title)
         for entity in fact.entities:
             if (name := normalise_name(entity)) and hash_key(name) in keys:
-                yield name, Mention(entity, place, sourced)
+                yield BridgeKey(name, group_of(metadata, within)), Mention(entity, place, sourced)
 
 
 def entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
@@ -129,54 +134,54 @@ def entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
 
 
 async def bridge_all(
-    entities: Mapping[str, SharedEntity],
+    entities: Mapping[BridgeKey, SharedEntity],
     *,
     reasoner: Reasoner,
     journal: Journal | None,
     progress: Progress,
-) -> tuple[list[Bridge], dict[str, LLMError | BudgetExceededError]]:
+) -> tuple[list[Bridge], dict[BridgeKey, LLMError | BudgetExceededError]]:
     """Have bridging facts written for all entities, several per call.
 
     Args:
-        entities: By normalised name.
+        entities: By normalised name and group.
         reasoner: Does the thinking.
         journal: Where replies are looked up and kept; None where they cost nothing.
         progress: Told how many entities were done.
 
     Returns:
-        The bridging facts, and by normalised name why an entity failed, or that the run's budget ended before it.
+        The bridging facts, and by name and group why an entity failed, or that the run's budget ended before it.
 
     Raises:
         LLMSetupError: When no call can succeed.
     """
     bridges: list[Bridge] = []
-    failed: dict[str, LLMError | BudgetExceededError] = {}
-    open_names: list[str] = []
-    for name, entity in entities.items():
+    failed: dict[BridgeKey, LLMError | BudgetExceededError] = {}
+    open_keys: list[BridgeKey] = []
+    for key, entity in entities.items():
         kept = journal.get(_key(entity, reasoner)) if journal is not None else None
         if kept is None:
-            open_names.append(name)
+            open_keys.append(key)
         else:
             bridges += _to_bridges(entity, [BridgingFact(text, tuple(sources)) for text, sources in kept])
             progress(1)
 
-    async def bridge_some(names: Sequence[str]) -> None:
-        shared = [entities[name] for name in names]
+    async def bridge_some(keys: Sequence[BridgeKey]) -> None:
+        shared = [entities[key] for key in keys]
         try:
             replies = await reasoner.bridge(shared)
         except LLMSetupError:
             raise
         except (LLMError, BudgetExceededError) as error:
-            failed.update(dict.fromkeys(names, error))
+            failed.update(dict.fromkeys(keys, error))
         else:
             for entity, facts in zip(shared, replies, strict=True):
                 if journal is not None:
                     sources = dict.fromkeys(fact.document_id for fact in entity.facts)
                     journal.put(_key(entity, reasoner), _to_json(facts), documents=list(sources))
                 bridges.extend(_to_bridges(entity, facts))
-        progress(len(names))
+        progress(len(keys))
 
-    await run_all([bridge_some(names) for names in in_batches(open_names, reasoner.entities_per_call)])
+    await run_all([bridge_some(keys) for keys in batch_keys(open_keys, reasoner.entities_per_call)])
     return bridges, failed
 
 

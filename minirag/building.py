@@ -14,9 +14,11 @@ from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import extract_all, extraction_key
+from minirag.filtering import group_of
 from minirag.loading import content_hash
 from minirag.models import INDEXING, OFFLINE
-from minirag.planning import BatchReport, Plan
+from minirag.naming.names import normalise_name
+from minirag.planning import BatchReport, BridgeKey, Plan, Relabelled, relabel, restore
 from minirag.progress import Progress
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import (
@@ -35,7 +37,7 @@ from minirag.records import (
 from minirag.splitting import split
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
-from minirag.storage.merging import read_document
+from minirag.storage.merging import merge, read_document, read_vectors
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
@@ -106,7 +108,7 @@ class Builder:
                 plan = self._plan(batch, reextract=reextract)
                 if not following:
                     self._plan_retries(plan, retried)
-                if plan.documents or not following:
+                if plan.documents or plan.relabelled or not following:
                     pending = await self._commit_within_budget(plan, pending, journal=journal, last=not following)
                 report.extend(plan.report)
                 if self._stopped is not None or not following:
@@ -120,7 +122,7 @@ class Builder:
                 journal.settle([*report.added, *report.updated, *report.unchanged])
         return done
 
-    async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[str, SharedEntity]]:
+    async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
         """What `add` would extract from, and the entities that it would bridge; nothing is written.
 
         Returns:
@@ -151,6 +153,11 @@ class Builder:
                 continue
             else:
                 report.updated.append(item.id)
+                segment, row = found
+                number = self._snapshot.segments.index(segment)
+                if not reextract and (relabelled := relabel(item, segment, row, number=number)):
+                    plan.relabelled[item.id] = relabelled
+                    continue
                 self._replace(plan, found, reuse=not reextract)
             plan.documents.append(item)
         return plan
@@ -171,7 +178,7 @@ class Builder:
         """Documents whose passages failed earlier and that this batch does not replace anyway."""
         for document_id in document_ids:
             found = self._snapshot.find_document(document_id)
-            if found is None or document_id in plan.replaced:
+            if found is None or document_id in plan.replaced or document_id in plan.relabelled:
                 continue
             stored = self._replace(plan, found, reuse=True)
             if any(passage.failure is not None for passage in stored.passages):
@@ -187,32 +194,34 @@ class Builder:
             return await self._commit_batch(plan, pending, journal=journal, last=last)
         except BudgetExceededError as error:
             self._stop([error])
-            plan.leave_out({document.id for document in plan.documents})
+            plan.leave_out({*(document.id for document in plan.documents), *plan.relabelled})
             return pending
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
         documents = await self._derive(plan, journal)
         last = last and self._stopped is None
-        touched = self._entity_keys_of(plan.replaced.values()) | entity_keys(documents)
+        moved = [each.now for each in plan.relabelled.values() if self._moves(each)]
+        bridged, gone = [*documents, *moved], {*plan.replaced, *(document.id for document in moved)}
+        touched = self._entity_keys_of(plan.replaced.values()) | entity_keys(bridged)
         pending = pending | touched
         bridges: list[Bridge] = []
         failed_names: list[list[str]] = []
         if last:
-            shared = find_shared_entities(
-                self._snapshot, pending, documents, gone=set(plan.replaced), settings=self._settings
-            )
+            shared = find_shared_entities(self._snapshot, pending, bridged, gone=gone, settings=self._settings)
             with self._progress.stage("bridging", len(shared)) as done:
                 bridges, failures = await self._bridge(shared, journal, done, may_fail=not plan.documents)
             failed_names = [
-                [shared[n].name, str(error)] for n, error in failures.items() if isinstance(error, LLMError)
+                [shared[key].name, str(error)] for key, error in failures.items() if isinstance(error, LLMError)
             ]
             plan.report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
-            dropped, pending = pending, {hash_key(name) for name in failures}
+            dropped, pending = pending, {hash_key(key.name) for key in failures}
         else:
             dropped = touched
-        data = await self._encode(documents, bridges)
+        data = merge([*self._read_relabelled(plan), await self._encode(documents, bridges)])
         header = self._header(documents, set(plan.replaced), failed_names if last else None)
-        dead = self._dead(plan.replaced.values(), dropped)
+        if bridges and who_does(self._reasoner, "bridge").model != OFFLINE:
+            header["bridged_by_model"] = True
+        dead = self._dead(plan.rows, dropped)
         content = data if data.documents or data.bridges else None
         change = Change(header, np.array(sorted(pending), "<u8"), content, dead)
         await asyncio.to_thread(self._commit, change)
@@ -279,16 +288,25 @@ class Builder:
                 embed, documents, bridges, encoder=self._encoder, aligner=self._aligner, progress=done
             )
 
+    def _moves(self, document: Relabelled) -> bool:
+        """Whether new metadata put a document among others that it is bridged with."""
+        within = self._settings.bridge_within
+        return group_of(document.before.metadata, within) != group_of(document.now.metadata, within)
+
+    def _read_relabelled(self, plan: Plan) -> Iterator[SegmentData]:
+        for each in plan.relabelled.values():
+            yield read_vectors(self._snapshot.segments[each.segment], each.row, each.now, normalise_name)
+
     # --- bridge entities -------------------------------------------------------------------------------------------
 
     async def _bridge(
         self,
-        shared: Mapping[str, SharedEntity],
+        shared: Mapping[BridgeKey, SharedEntity],
         journal: Journal | None,
         done: Callable[[int], None],
         *,
         may_fail: bool,
-    ) -> tuple[list[Bridge], Mapping[str, LLMError | BudgetExceededError]]:
+    ) -> tuple[list[Bridge], Mapping[BridgeKey, LLMError | BudgetExceededError]]:
         """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
         try:
             bridges, failures = await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
@@ -377,9 +395,3 @@ def _store_document(
             stored.append(StoredPassage(passage.text, passage.start, before, key, result))
     content = content_hash(document)
     return StoredDocument(document.id, document.title, document.metadata, content, document.text[end:], stored)
-
-
-def restore(stored: StoredDocument) -> Document:
-    """The document as the user gave it."""
-    text = "".join(passage.before + passage.text for passage in stored.passages) + stored.after
-    return Document(stored.id, text, stored.title, stored.metadata)

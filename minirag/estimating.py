@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minirag.extraction import in_batches
+from minirag.planning import BridgeKey, batch_keys
 from minirag.reasoner.linking import link_documents
 from minirag.records import Estimate, SharedEntity, Usage
 from minirag.storage.segment import StoredDocument, StoredPassage
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Count = Callable[[str], int]
 
 
-def estimate_offline(documents: Sequence[StoredDocument], shared: Mapping[str, SharedEntity]) -> Estimate:
+def estimate_offline(documents: Sequence[StoredDocument], shared: Mapping[BridgeKey, SharedEntity]) -> Estimate:
     """Rules call nobody and cost nothing."""
     passages = sum(len(document.passages) for document in documents)
     return Estimate(len(documents), passages, len(shared), 0, 0, 0, 0.0)
@@ -25,7 +25,7 @@ def estimate_offline(documents: Sequence[StoredDocument], shared: Mapping[str, S
 
 def estimate_llm(
     documents: Sequence[StoredDocument],
-    shared: Mapping[str, SharedEntity],
+    shared: Mapping[BridgeKey, SharedEntity],
     *,
     count: Count,
     price: Price | None,
@@ -41,7 +41,7 @@ def estimate_llm(
         entities_per_call: How many bridge entities one call takes.
     """
     passages = [(passage, document.title) for document in documents for passage in document.passages]
-    batches = list(in_batches(list(shared.values()), entities_per_call))
+    batches = list(batch_keys(shared, entities_per_call))
     sent = _constant("extract", count) * len(passages) + _constant("bridge", count) * len(batches)
     sent += sum(count(f"{title} {passage.text}") for passage, title in passages)
     sent += sum(count(_facts_of(entity)) for entity in shared.values())

@@ -74,6 +74,16 @@ def join_filters(first: Filter | None, second: Filter | None) -> Filter | None:
     return parse_filter({"$and": [json.loads(first.text), json.loads(second.text)]})
 
 
+def group_of(metadata: Metadata, key: str | None) -> str:
+    """What documents have in common that agree in a key, as text: equal values, or that all lack it. None is one group.
+
+    Args:
+        metadata: Of a document.
+        key: As in a filter, with dots.
+    """
+    return "" if key is None else json.dumps(list(_reach(metadata, key)), sort_keys=True)
+
+
 # --- parsing -------------------------------------------------------------------------------------------------------
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from minirag import Document, Index
-from minirag.building import restore
 from minirag.encoder import OnnxEncoder
 from minirag.naming.names import normalise_name
+from minirag.planning import restore
 from minirag.records import KINDS
 from minirag.retrieving import nearest, to_hit
 from minirag.storage.lexical import score_passages

@@ -238,7 +238,7 @@ numbers = st.lists(st.integers(0, 9), max_size=6, unique=True)
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(ours=numbers, theirs=numbers, order=st.randoms(use_true_random=False))
 def test_a_filter_equals_an_index_of_what_passes(ours: list[int], theirs: list[int], order: Any) -> None:  # noqa: ANN401
     documents = [make(number, "ours") for number in ours] + [make(number, "theirs") for number in theirs]

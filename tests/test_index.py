@@ -4,7 +4,7 @@ import json
 import pickle
 import threading
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 import usearch.index
@@ -216,9 +216,10 @@ def test_settings_are_kept_and_fixed(path: Path) -> None:
         ({"bridge_min_documents": 5, "bridge_max_documents": 4}, "not 5 of 4"),
         ({"bridge_min_length": 0}, "must be at least 1"),
         ({"compact_at": 0.0}, "compact_at must be above 0"),
+        ({"bridge_within": " "}, "bridge_within must be a key of the metadata"),
     ],
 )
-def test_impossible_settings(settings: dict[str, int], message: str) -> None:
+def test_impossible_settings(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Settings(**settings)
 

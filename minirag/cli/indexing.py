@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -40,6 +41,7 @@ from minirag.wording import count, describe_usage, one_line
 @click.option("--bridge-max-documents", type=int, metavar="N", help="And if no more than N do [10].")
 @click.option("--bridge-min-length", type=int, metavar="N", help="Shorter names do not bridge, in characters [3].")
 @click.option("--bridge-facts-per-document", type=int, metavar="N", help="What one bridging call sees of each [8].")
+@click.option("--bridge-within", metavar="KEY", help="Bridge only documents that agree in this key of the metadata.")
 @click.option("--reextract", is_flag=True, help="Derive afresh also what is unchanged, for a better model.")
 @quiet_option
 def index(
@@ -53,7 +55,7 @@ def index(
     encoder: str | None,
     reextract: bool,
     quiet: bool,
-    **numbers: int | None,
+    **building: Any,  # noqa: ANN401
 ) -> None:
     """Index files and folders, or bring an index up to date.
 
@@ -61,7 +63,7 @@ def index(
     walked; hidden and other files are skipped. A document that is there with the same content costs nothing, with other
     content it is replaced. How passages and bridges are made is fixed when the file is created.
     """
-    given = {name: number for name, number in numbers.items() if number is not None}
+    given = {name: value for name, value in building.items() if value is not None}
     settings = Settings(**given) if given else None
     skipped: list[Path] = []
     with Index(path, encoder=encoder, settings=settings, **model_arguments(model, api_base, price)) as opened:

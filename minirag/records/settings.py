@@ -15,6 +15,9 @@ class Settings:
         bridge_max_documents: And at most so many: names that are everywhere say nothing.
         bridge_min_length: Shorter names do not bridge, in characters (two are enough for ideographs).
         bridge_facts_per_document: How many facts of each document a bridging call sees.
+        bridge_within: A key of the metadata, such as "tenant": only documents that agree in it are bridged with each
+            other, and no prompt holds texts of two groups. A filter by it then finds what an index of that group alone
+            would. None bridges all.
         compact_at: The file is written afresh once what was appended and what died outgrow this many times what is
             alive in its base, above 0.
     """
@@ -24,6 +27,7 @@ class Settings:
     bridge_max_documents: int = 10
     bridge_min_length: int = 3
     bridge_facts_per_document: int = 8
+    bridge_within: str | None = None
     compact_at: float = 1.0
 
     def __post_init__(self) -> None:
@@ -39,6 +43,8 @@ class Settings:
                 "bridge_min_documents must be at least 2 and at most bridge_max_documents, not "
                 f"{self.bridge_min_documents} of {self.bridge_max_documents}"
             )
+        if self.bridge_within is not None and not str(self.bridge_within).strip():
+            raise ValueError("bridge_within must be a key of the metadata, not blank")
         if self.compact_at <= 0:
             raise ValueError(f"compact_at must be above 0, not {self.compact_at}")
         if self.bridge_min_length < 1 or self.bridge_facts_per_document < 1:

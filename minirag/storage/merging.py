@@ -67,6 +67,22 @@ def read_document(segment: Segment, row: int) -> StoredDocument:
     return StoredDocument(document_id, title, metadata, content, after, passages)
 
 
+def read_vectors(segment: Segment, row: int, document: StoredDocument, normalise: Callable[[str], str]) -> SegmentData:
+    """A document by itself, as it would be written, with the vectors of the one in a row that has the same texts."""
+    first, last = segment.document_slices[row : row + 2].tolist()
+    facts, triples = (slice(*each[[first, last]].tolist()) for each in (segment.fact_slices, segment.triple_slices))
+    units = segment.unit_vectors
+    return SegmentData(
+        [document],
+        [],
+        segment.passage_vectors[first:last],
+        units[facts],
+        segment.triple_vectors[triples],
+        units[:0],
+        normalise,
+    )
+
+
 def _read_passage(segment: Segment, row: int) -> StoredPassage:
     text, start, before, key, failure, *_ = segment.passages[row]
     if failure is not None:

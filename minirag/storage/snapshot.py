@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from minirag.errors import IndexCorruptError, IndexFileError, IndexMissingError
+from minirag.filtering import group_of
 from minirag.storage.finding import Commit, find_commit
 from minirag.storage.layout import Contents, Section, SegmentEntry, checksum, dimensions_in
 from minirag.storage.segment import Segment
@@ -102,13 +103,23 @@ class Snapshot:
 
     def _see_through(self, where: Filter) -> Snapshot:
         seen = copy(self)
-        seen.segments = see_through(self.segments, where.passes, by_rules=not self._was_model_used)
+        within = self.header["settings"].get("bridge_within")
+        seen.segments = see_through(
+            self.segments,
+            where.passes,
+            by_rules=not self._was_model_used,
+            group=lambda metadata: group_of(metadata, within),
+        )
         return seen
 
     @property
     def _was_model_used(self) -> bool:
-        """Whether a model wrote anything that this holds, as far as the header can tell."""
-        return self.header["model"] not in ("", "offline") or bool(self.header["usage"]["calls"])
+        """Whether a model may have written bridging facts; older files do not say."""
+        header = self.header
+        return bool(header.get("bridged_by_model") or header["usage"]["calls"]) or header["model"] not in (
+            "",
+            "offline",
+        )
 
     def count(self, name: str) -> int:
         """How many rows of a kind are alive, see `Segment.count`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from minirag.storage.columns import keys_by_row
 from minirag.storage.segment import Segment
+from minirag.storage.tables import hash_keys
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -18,17 +19,22 @@ if TYPE_CHECKING:
 
 
 def see_through(
-    segments: Sequence[Segment], passes: Callable[[Mapping[str, Any]], bool], *, by_rules: bool
+    segments: Sequence[Segment],
+    passes: Callable[[Mapping[str, Any]], bool],
+    *,
+    by_rules: bool,
+    group: Callable[[Mapping[str, Any]], str],
 ) -> tuple[Segment, ...]:
     """The segments with only those of their valid rows that a filter leaves visible.
 
     A bridging fact stays visible when every document behind it passes. Of one that a model wrote these are all
-    documents that name its entity, as the model saw them all, and may have used more than it said.
+    documents of the group that name its entity, as the model saw them all, and may have used more than it said.
 
     Args:
         segments: Of a snapshot.
         passes: Tells by a document's metadata whether it does.
         by_rules: Whether no model wrote any bridging fact: rules use no more than the sources that they give.
+        group: Tells which documents are bridged with each other, by their metadata.
 
     Returns:
         The segments themselves where all documents pass.
@@ -41,8 +47,10 @@ def see_through(
         return tuple(segments)
     bridges = _visible_bridges(segments, seen, hidden)
     if not by_rules:
-        named = _names_in(segments, hidden)
-        bridges = [mask & ~_is_of(segment, named) for segment, mask in zip(segments, bridges, strict=True)]
+        groups = [_groups(segment, group) for segment in segments]
+        named = _names_in(segments, hidden, groups)
+        of = _entities(segments, seen, groups)
+        bridges = [mask & ~np.isin(entities, named) for mask, entities in zip(bridges, of, strict=True)]
     return tuple(segment.with_only(*masks) for segment, *masks in zip(segments, seen, bridges, strict=True))
 
 
@@ -64,7 +72,7 @@ def _visible_bridges(segments: Sequence[Segment], seen: Sequence[Mask], hidden: 
         starts, documents = segment.bridge_sources
         fails = ~np.isin(documents, passing) | np.isin(documents, others)
         failed = np.concatenate([[0], np.cumsum(fails)])[starts.astype(np.int64)]
-        found.append(_or_all(segment, "bridges") & (np.diff(failed) == 0))
+        found.append(_or_all(segment, "bridges") & (np.diff(failed) == 0) & (np.diff(starts) > 0))
     return found
 
 
@@ -74,18 +82,35 @@ def _hashes(segments: Sequence[Segment], masks: Sequence[Mask]) -> Keys:
     return np.unique(np.concatenate(parts))
 
 
-def _names_in(segments: Sequence[Segment], documents: Sequence[Mask]) -> Keys:
-    """Hashes of all names in the facts of some documents."""
+def _groups(segment: Segment, group: Callable[[Mapping[str, Any]], str]) -> Keys:
+    """The hash of each document's group, `(documents,)`."""
+    distinct, place = segment.metadata
+    return hash_keys(map(group, distinct))[place]
+
+
+def _names_in(segments: Sequence[Segment], documents: Sequence[Mask], groups: Sequence[Keys]) -> Keys:
+    """All names in the facts of some documents, each joined with the group in which it stands."""
     parts = []
-    for segment, mask in zip(segments, documents, strict=True):
-        facts = mask[segment.document_of_passage][segment.passage_of_fact]
+    for segment, mask, group in zip(segments, documents, groups, strict=True):
         named = segment.facts_by_entity
-        places = np.repeat(np.arange(len(named.keys)), named.sizes)
-        parts.append(named.keys[np.unique(places[facts[named.rows]])])
+        owners = segment.document_of_passage[segment.passage_of_fact[named.rows]]
+        kept = mask[owners]
+        parts.append(np.unique(np.repeat(named.keys, named.sizes)[kept] ^ group[owners[kept]]))
     return np.unique(np.concatenate(parts))
 
 
-def _is_of(segment: Segment, names: Keys) -> Mask:
-    """Which bridging facts join what is said of one of these names."""
-    found: Mask = np.isin(keys_by_row(segment.bridges_by_entity, segment.count("bridges")), names)
+def _entities(segments: Sequence[Segment], seen: Sequence[Mask], groups: Sequence[Keys]) -> list[Keys]:
+    """Of each bridging fact the name that it is about, joined with the group of its first document."""
+    hashes = np.concatenate([segment.document_hashes[mask] for segment, mask in zip(segments, seen, strict=True)])
+    values = np.concatenate([group[mask] for group, mask in zip(groups, seen, strict=True)])
+    order = np.argsort(hashes)
+    found = []
+    for segment in segments:
+        starts, documents = segment.bridge_sources
+        entities = keys_by_row(segment.bridges_by_entity, segment.count("bridges"))
+        if len(hashes) and len(documents):
+            first = documents[np.minimum(starts[:-1], len(documents) - 1)]
+            places = np.minimum(np.searchsorted(hashes[order], first), len(hashes) - 1)
+            entities ^= values[order][places]  # that of a hidden document means nothing: the fact is hidden, too
+        found.append(entities)
     return found
