@@ -7,69 +7,26 @@ import onnxruntime
 import pytest
 from click.testing import CliRunner
 from numpy.typing import NDArray
-from safetensors.numpy import save_file
 from tokenizers import Tokenizer
-from tokenizers.models import WordPiece
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
 
 from minirag.encoder import OnnxEncoder
 from minirag.errors import InputError
 from minirag.training.comparing import compare, read_samples
 from minirag.training.export import export_encoder, main, take_fingerprint
 from minirag.training.quantising import quantise_rows
+from tests.tiny_bert import EPSILON, HEADS, LAYERS, POSITIONS, WIDTH, WORDS, Weights, make_weights, write_source
 
-Weights = dict[str, NDArray[np.float32]]
-
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{i}" for i in range(96))]
-LAYERS, HEADS, WIDTH, INNER, POSITIONS = 2, 4, 32, 64, 40
-EPSILON = 1e-12
 TEXTS = ["w1", "w2 w3 w4", "", "w5 w6 w7 w8 w9 w10 w11 w12", " ".join(WORDS[4:30]), "unknown w1"]
 
 
 @pytest.fixture(scope="module")
 def weights() -> Weights:
-    """A random BERT whose hidden states have a few large channels, as trained ones do."""
-    chance = np.random.default_rng(7)
-
-    def random(*shape: int) -> NDArray[np.float32]:
-        return chance.normal(0, 0.15, shape).astype(np.float32)
-
-    tensors = {
-        "embeddings.word_embeddings.weight": random(len(WORDS), WIDTH),
-        "embeddings.position_embeddings.weight": random(POSITIONS, WIDTH),
-        "embeddings.token_type_embeddings.weight": random(2, WIDTH),
-    }
-    sizes = {"attention.self.query": (WIDTH, WIDTH), "attention.self.key": (WIDTH, WIDTH)}
-    sizes |= {"attention.self.value": (WIDTH, WIDTH), "attention.output.dense": (WIDTH, WIDTH)}
-    sizes |= {"intermediate.dense": (INNER, WIDTH), "output.dense": (WIDTH, INNER)}
-    norms = ["embeddings.LayerNorm"]
-    for layer in range(LAYERS):
-        for site, shape in sizes.items():
-            tensors[f"encoder.layer.{layer}.{site}.weight"] = random(*shape)
-            tensors[f"encoder.layer.{layer}.{site}.bias"] = random(shape[0])
-        norms += [f"encoder.layer.{layer}.{part}.LayerNorm" for part in ("attention.output", "output")]
-    for norm in norms:
-        tensors[f"{norm}.weight"] = 1 + random(WIDTH)
-        tensors[f"{norm}.weight"][:2] = 8
-        tensors[f"{norm}.bias"] = random(WIDTH)
-    return tensors
+    return make_weights()
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory, weights: Weights) -> Path:
-    folder = tmp_path_factory.mktemp("source")
-    save_file({f"bert.{name}": values for name, values in weights.items()}, folder / "model.safetensors")
-    config = {"model_type": "bert", "hidden_act": "gelu", "num_hidden_layers": LAYERS, "num_attention_heads": HEADS}
-    config |= {"hidden_size": WIDTH, "layer_norm_eps": EPSILON}
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    tokenizer = Tokenizer(WordPiece({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]"))
-    tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.post_processor = TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
-    tokenizer.enable_truncation(8)
-    tokenizer.enable_padding(length=8)
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return folder
+    return write_source(tmp_path_factory.mktemp("source"), weights)
 
 
 @pytest.fixture(scope="module")

@@ -14,10 +14,24 @@ from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
 from minirag.cli.repairing import repair
 from minirag.cli.running import INTERRUPTED, program
+from minirag.cli.training import train
 
 __all__ = ["main", "program"]
 
-for _command in (index, ask, search, info, delete, compact, repair, demo, evaluate, bench, graph):
+for _command in (
+    index,
+    ask,
+    search,
+    info,
+    delete,
+    compact,
+    repair,
+    demo,
+    evaluate,
+    bench,
+    graph,
+    train,
+):
     program.add_command(_command)
 
 

@@ -55,7 +55,7 @@ def export_encoder(
     positions = len(weights["embeddings.position_embeddings.weight"])
     if not 3 <= max_tokens <= positions:
         raise InputError(f"max_tokens is {max_tokens}, but {source} has {positions} positions. Give 3 to {positions}")
-    tokenizer = _read_tokenizer(source)
+    tokenizer = read_tokenizer(source)
     if floats:
         model = build_encoder(weights, shape, FloatForm())
     else:
@@ -117,7 +117,8 @@ def read_bert(folder: Path) -> tuple[dict[str, NDArray[np.float32]], BertShape]:
     return weights, shape
 
 
-def _read_tokenizer(folder: Path) -> Tokenizer:
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a folder, neither truncating nor padding."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))

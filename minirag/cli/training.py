@@ -1,0 +1,144 @@
+"""`minirag train`: an encoder of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
+from minirag.cli.printing import echo_note
+from minirag.cli.running import FailedError, command
+from minirag.loop import run
+from minirag.models import Models
+from minirag.progress import Progress
+from minirag.records import Ledger
+from minirag.training.settings import PRESETS, TrainingSettings
+
+if TYPE_CHECKING:
+    from minirag.training.making import Making, Stage
+
+_STAGES = ("chains", "negatives", "train", "export", "evaluate")  # as in minirag.training.making, which needs torch
+_NEEDED = 'training needs torch and more: pip install "minirag[train]"'
+
+
+@command(
+    "train",
+    epilog="\b\nExample:\n  minirag train hotpot_train_v1.1.json musique_ans_v1.0_train.jsonl --out encoder\n"
+    "  minirag index docs/ --index notes.usearch --encoder encoder/model",
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILES...", type=FILE)
+@click.option(
+    "-o",
+    "--out",
+    required=True,
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Gets chains, log, checkpoint, weights, and the encoder in FOLDER/model; a stopped training goes on there.",
+)
+@click.option("--preset", type=click.Choice(list(PRESETS)), default="small", show_default=True, help="Settings.")
+@click.option("--base", help="A folder with a BertModel, or a name on the Hugging Face hub [the preset's].")
+@click.option("--name", help="What the encoder calls itself [the folder's name].")
+@click.option(
+    "--stage", "stages", multiple=True, type=click.Choice(_STAGES), help="Only this step; may be given several times."
+)
+@click.option("--triples", metavar="FILE", type=FILE, help="JSON list of {title, text, triples} by another extractor.")
+@click.option("--threads", type=click.IntRange(min=1), help="Of torch [one for each core].")
+@click.option("--set", "given", multiple=True, metavar="NAME=VALUE", help="Another setting, as epochs=3; see below.")
+@model_options
+@quiet_option
+def train(
+    files: tuple[Path, ...],
+    *,
+    out: Path,
+    preset: str,
+    base: str | None,
+    name: str | None,
+    stages: tuple[Stage, ...],
+    triples: Path | None,
+    threads: int | None,
+    given: tuple[str, ...],
+    model: str | None,
+    api_base: str | None,
+    quiet: bool,
+) -> None:
+    r"""Train an encoder on question sets with gold passages.
+
+    FILES are data sets as published: HotpotQA, 2WikiMultiHopQA, MuSiQue, or your own. Steps: find the silver chain of
+    each question (chains), mine hard negatives, train, export, evaluate. A step whose result is there is not repeated
+    unless --stage names it. With --model, facts, triples, and chains that the sets do not give are the model's.
+
+    \b
+    Settings for --set, with the preset's values:
+      batch, checks, chain_queries, dev_share, document_prefix, epochs,
+      frozen_layers, half, learning_rate, max_tokens, negatives,
+      passage_negatives, passage_tokens, query_prefix, query_tokens, seed,
+      temperature, triples, unit_tokens, warmup, weight_decay
+    """
+    try:
+        import torch
+
+        from minirag.training.making import Making
+    except ImportError as error:
+        raise FailedError(f"{_NEEDED} ({error})") from error
+    if threads:
+        torch.set_num_threads(threads)
+    settings = change(PRESETS[preset], [*given, *([f"base={base}"] if base else [])])  # type: ignore[index]  # click checked it
+    making = Making(out, settings, name or out.name, Progress(shows_bars(quiet=quiet)))
+    _run(making, files, stages, triples, Models(model, {} if api_base is None else {"api_base": api_base}))
+    if not quiet:
+        click.echo(f"{out / 'model'}: open it with Index(..., encoder={str(out / 'model')!r})")
+
+
+def _run(making: Making, files: Sequence[Path], stages: Sequence[Stage], triples: Path | None, models: Models) -> None:
+    from minirag.training import making as steps
+    from minirag.training.llm_triples import read_triples
+
+    for stage in steps.STAGES:
+        if (stages and stage not in stages) or (not stages and steps.is_done(making, stage)):
+            continue
+        if stage == "chains":
+            read = read_triples(triples) if triples else None
+            reasoner = models.reasoner(None, Ledger())
+            failed = run(steps.make_chains(making, files, reasoner=reasoner, triples=read))
+            for failure in failed:
+                echo_note(f"left out: {failure.id}: {failure.reason}")
+        elif stage == "negatives":
+            steps.mine(making)
+        elif stage == "train":
+            steps.learn(making)
+        elif stage == "export":
+            steps.export(making)
+        else:
+            for name, score in steps.evaluate(making)["scores"].items():
+                click.echo(f"{name}: {score}")
+
+
+def change(settings: TrainingSettings, given: Sequence[str]) -> TrainingSettings:
+    """Settings with others, each as "name=value".
+
+    Raises:
+        ValueError: On an unknown name, or a value that is none.
+    """
+    kinds = {field.name: field.type for field in fields(TrainingSettings)}
+    changed: dict[str, Any] = {}
+    for each in given:
+        name, _, value = each.partition("=")
+        if name not in kinds:
+            raise ValueError(f"there is no setting {name!r}; there are {', '.join(sorted(kinds))}")
+        changed[name] = _parse(name, str(kinds[name]), value)
+    return replace(settings, **changed)
+
+
+def _parse(name: str, kind: str, value: str) -> Any:  # noqa: ANN401
+    if kind == "bool":
+        if value.casefold() not in ("true", "false"):
+            raise ValueError(f"{name} is true or false, not {value!r}")
+        return value.casefold() == "true"
+    try:
+        return {"int": int, "float": float, "str": str}[kind](value)
+    except ValueError as error:
+        raise ValueError(f"{name} is a number, not {value!r}") from error

@@ -1,0 +1,72 @@
+"""Where a training starts from, and where its weights go: folders in Hugging Face's form."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = Mapping[str, NDArray[np.float32]]
+
+FILES = ("config.json", "model.safetensors", "tokenizer.json")
+
+
+def find_base(base: str) -> Path:
+    """The folder of a base: itself, or what the Hugging Face hub has under that name, downloaded once.
+
+    Raises:
+        InputError: If it is neither.
+    """
+    folder = Path(base)
+    if folder.is_dir():
+        return folder
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(base, allow_patterns=list(FILES)))
+    except (HfHubHTTPError, HFValidationError, LocalEntryNotFoundError, OSError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise InputError(
+            f"{base!r} is no folder here, and the Hugging Face hub does not give it: {reason}. "
+            f"Give a folder with {', '.join(FILES)} as --base"
+        ) from error
+
+
+def blend(base: Arrays, trained: Arrays, share: float) -> dict[str, NDArray[np.float32]]:
+    """Weights between two models: base + share * (trained - base); what was never trained stays as it is.
+
+    A share below 1 keeps more of what the base knows of other texts (WiSE-FT, arXiv 2109.01903, section 3).
+    """
+    return {
+        name: np.asarray(value + share * (trained.get(name, value) - value), dtype=np.float32)
+        for name, value in base.items()
+    }
+
+
+def write_weights(weights: Arrays, base: Path, folder: Path) -> None:
+    """Write a folder like the base's, with other weights."""
+    from safetensors.numpy import save_file
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("config.json", "tokenizer.json"):
+        shutil.copyfile(base / name, folder / name)
+    save_file({name: np.ascontiguousarray(value) for name, value in weights.items()}, folder / "model.safetensors")
+
+
+def licence_of(base: Path) -> str:
+    """What the base's own card says of its licence; "unknown" without one."""
+    card = base / "README.md"
+    if card.exists():
+        for line in card.read_text(encoding="utf-8").splitlines():
+            if line.startswith("license:"):
+                return line.partition(":")[2].strip()
+    return "unknown"

@@ -1,0 +1,207 @@
+"""The training loop: contrastive steps, checkpoints to go on from, the best encoder on the dev questions kept."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from minirag.errors import InputError
+from minirag.records import Kind
+from minirag.training.contrasting import contrastive_loss, pair
+from minirag.training.lessons import Lesson
+from minirag.training.negatives import Candidates
+from minirag.training.settings import TrainingSettings
+from minirag.training.states import States
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from tokenizers import Tokenizer
+    from torch import Tensor
+
+    from minirag.training.bert import BertEncoder
+    from minirag.training.validating import Validation
+
+CHECKPOINT = "checkpoint.pt"
+LOG = "log.jsonl"
+_SAVE_EVERY = 50  # steps
+_HARDEST: Mapping[Kind, int] = {"passage": 24, "fact": 60, "triple": 60}  # negatives are drawn from so many candidates
+_LEAST_RATE = 0.02  # of the highest, at the end
+
+
+class Learning:
+    """A training under way.
+
+    Attributes:
+        model: Being trained.
+        step: How many steps are done.
+        steps: How many there will be.
+        best: The best score on the dev questions so far, and the weights that reached it.
+    """
+
+    def __init__(
+        self,
+        model: BertEncoder,
+        tokenizer: Tokenizer,
+        lessons: Sequence[Lesson],
+        candidates: Candidates,
+        settings: TrainingSettings,
+        *,
+        folder: Path,
+    ) -> None:
+        """Prepare, and go on from the folder's checkpoint if there is one.
+
+        Raises:
+            InputError: When the checkpoint was made with other settings or lessons.
+        """
+        self.model, self._settings, self._candidates, self._folder = model, settings, candidates, folder
+        self._states = States(model, tokenizer, settings)
+        self._by_kind = {kind: [each for each in lessons if each.kind == kind] for kind in _HARDEST}
+        self._per_epoch = max(1, len(self._lessons_of(0)) // settings.batch)
+        self.steps = max(1, round(self._per_epoch * settings.epochs))
+        self.step = 0
+        self.best: tuple[float, dict[str, Tensor]] | None = None
+        matrices = [each for each in model.trained() if each.ndim > 1]
+        others = [each for each in model.trained() if each.ndim == 1]
+        groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
+        self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
+        self._signature = json.dumps([asdict(settings), [len(each) for each in self._by_kind.values()]])
+        self._load()
+
+    # --- steps -----------------------------------------------------------------------------------------------------
+
+    def run(self, validation: Validation | None, *, progress: Callable[[int], None] | None = None) -> None:
+        """Do all steps that are left; what was best on the dev questions ends up in the model.
+
+        Args:
+            validation: The dev questions; None keeps the last weights.
+            progress: Told how many steps were done.
+        """
+        every = max(1, self._per_epoch // self._settings.checks)
+        if self.step == 0 and validation is not None:
+            self._note({"step": 0, **validation.score(self.encode).as_dict()})
+        while self.step < self.steps:
+            began = time.perf_counter()
+            loss = self._learn()
+            self.step += 1
+            self._note({"step": self.step, "loss": round(loss, 5), "seconds": round(time.perf_counter() - began, 3)})
+            if validation is not None and (self.step % every == 0 or self.step == self.steps):
+                self._judge(validation)
+            if self.step % _SAVE_EVERY == 0 or self.step == self.steps:
+                self._save()
+            if progress is not None:
+                progress(1)
+        if self.best is not None:
+            self.model.load_state_dict(self.best[1], strict=False)
+
+    def encode(self, texts: Sequence[str], kind: Kind | None) -> NDArray[np.float32]:
+        """Vectors by the model as it is now; kind None is a question."""
+        rows = self._states.encode(texts, kind)
+        return np.asarray(rows.cpu().numpy(), dtype=np.float32)
+
+    def _learn(self) -> float:
+        """One step; gives its loss."""
+        epoch, place = divmod(self.step, self._per_epoch)
+        start = place * self._settings.batch
+        batch = self._lessons_of(epoch)[start : start + self._settings.batch]
+        chance = random.Random(f"{self._settings.seed} step {self.step}")
+        negatives = [self._draw(lesson, chance) for lesson in batch]
+        pairing = pair([e.query for e in batch], [e.target for e in batch], negatives, [e.gold for e in batch])
+        kinds = {text: e.kind for e, texts in zip(batch, negatives, strict=True) for text in (e.target, *texts)}
+        queries = self._states.encode(pairing.queries, None, learn=True)
+        texts = self._encode_kinds(pairing.texts, kinds)
+        loss = contrastive_loss(queries, texts, pairing, temperature=self._settings.temperature)
+        self._set_rate()
+        self._optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.model.trained(), 1.0)
+        self._optimizer.step()
+        return float(loss.detach())
+
+    def _draw(self, lesson: Lesson, chance: random.Random) -> list[str]:
+        wanted = self._settings.passage_negatives if lesson.kind == "passage" else self._settings.negatives
+        hardest = self._candidates.of(lesson)[: _HARDEST[lesson.kind]] if wanted else ()
+        return chance.sample(hardest, min(wanted, len(hardest)))
+
+    def _encode_kinds(self, texts: Sequence[str], kinds: Mapping[str, Kind]) -> Tensor:
+        places: list[int] = []
+        parts: list[Tensor] = []
+        for kind in _HARDEST:
+            own = [place for place, text in enumerate(texts) if kinds[text] == kind]
+            parts.append(self._states.encode([texts[place] for place in own], kind, learn=True))
+            places += own
+        return torch.cat(parts)[torch.tensor(np.argsort(places), device=parts[0].device)]
+
+    def _lessons_of(self, epoch: int) -> list[Lesson]:
+        """The lessons of an epoch in their order; of triples only so many as are wanted."""
+        chance = random.Random(f"{self._settings.seed} epoch {epoch}")
+        triples = self._by_kind["triple"]
+        most = self._settings.triples or len(triples)
+        lessons = [*self._by_kind["passage"], *self._by_kind["fact"], *chance.sample(triples, min(most, len(triples)))]
+        chance.shuffle(lessons)
+        return lessons
+
+    def _set_rate(self) -> None:
+        """Linear warm-up, then linear decay."""
+        rising = self._settings.warmup * self.steps
+        falling = (self.steps - self.step) / max(1.0, self.steps - rising)
+        factor = min((self.step + 1) / rising if rising else 1.0, max(_LEAST_RATE, falling), 1.0)
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._settings.learning_rate * factor
+
+    # --- dev questions, checkpoints, log ---------------------------------------------------------------------------
+
+    def _judge(self, validation: Validation) -> None:
+        score = validation.score(self.encode)
+        self._note({"step": self.step, **score.as_dict()})
+        if self.best is None or score.mean > self.best[0]:
+            self.best = (score.mean, self._trained_state())
+
+    def _trained_state(self) -> dict[str, Tensor]:
+        trained = {name for name, value in self.model.named_parameters() if value.requires_grad}
+        return {name: value.detach().clone() for name, value in self.model.state_dict().items() if name in trained}
+
+    def _save(self) -> None:
+        state: dict[str, Any] = {
+            "signature": self._signature,
+            "step": self.step,
+            "weights": self._trained_state(),
+            "optimizer": self._optimizer.state_dict(),
+            "best": self.best,
+        }
+        path = self._folder / CHECKPOINT
+        torch.save(state, path.with_suffix(".new"))
+        path.with_suffix(".new").replace(path)
+
+    def _load(self) -> None:
+        path = self._folder / CHECKPOINT
+        if not path.exists():
+            (self._folder / LOG).write_text("", encoding="utf-8")
+            return
+        state = torch.load(path, weights_only=True)
+        if state["signature"] != self._signature:
+            raise InputError(
+                f"{path} is of a training with other settings or questions. Delete it to begin anew, "
+                "or give another folder"
+            )
+        self.step, self.best = state["step"], state["best"]
+        self.model.load_state_dict(state["weights"], strict=False)
+        self._optimizer.load_state_dict(state["optimizer"])
+        kept = [line for line in _lines(self._folder / LOG) if json.loads(line)["step"] <= self.step]
+        (self._folder / LOG).write_text("".join(kept), encoding="utf-8")
+
+    def _note(self, entry: Mapping[str, Any]) -> None:
+        with (self._folder / LOG).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    if path.exists():
+        yield from path.read_text(encoding="utf-8").splitlines(keepends=True)

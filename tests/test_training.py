@@ -1,0 +1,177 @@
+"""`minirag train` from question files to an encoder that an index opens."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from minirag import Index
+from minirag.cli import program
+from minirag.encoder import OnnxEncoder
+from tests.extras import need
+from tests.tiny_questions import questions, write_base, write_questions
+
+pytestmark = pytest.mark.extra
+need("torch")
+load_file = need("safetensors.numpy").load_file
+
+SETTINGS = {
+    "epochs": "6",
+    "batch": "8",
+    "learning_rate": "0.01",
+    "frozen_layers": "1",
+    "dev_share": "0.3",
+    "max_tokens": "40",
+    "passage_tokens": "40",
+    "query_tokens": "40",
+    "unit_tokens": "40",
+}
+
+
+def arguments(files: Path, base: Path, out: Path, **changed: str) -> list[str]:
+    given = [part for name, value in {**SETTINGS, **changed}.items() for part in ("--set", f"{name}={value}")]
+    return ["train", str(files), "--base", str(base), "--out", str(out), "--threads", "1", *given]
+
+
+def train(files: Path, base: Path, out: Path, *more: str, **changed: str) -> Result:
+    return CliRunner().invoke(program, [*arguments(files, base, out, **changed), *more], catch_exceptions=False)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_questions(tmp_path_factory.mktemp("questions"))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_base(tmp_path_factory.mktemp("base"))
+
+
+@pytest.fixture(scope="module")
+def made(files: Path, base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("made") / "films"
+    result = train(files, base, out)
+    assert result.exit_code == 0, result.output
+    return out
+
+
+def log(folder: Path) -> list[dict[str, float]]:
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_it_learns(made: Path) -> None:
+    losses = [entry["loss"] for entry in log(made) if "loss" in entry]
+    assert np.mean(losses[-3:]) < 0.5 * np.mean(losses[:3])
+
+
+def test_the_best_checkpoint_and_share_are_kept(made: Path) -> None:
+    report = json.loads((made / "report.json").read_text(encoding="utf-8"))
+    by_share = {share: score["dev"] for share, score in report["shares"].items()}
+    assert by_share[str(report["share"])] == max(by_share.values())
+    best = max(entry["dev"] for entry in log(made) if entry.get("dev") and entry["step"])
+    assert by_share["1.0"] == pytest.approx(best, abs=2e-4)
+    assert report["scores"]["float32"]["dev"] == pytest.approx(max(by_share.values()), abs=0.03)
+
+
+def test_an_index_opens_what_was_made(made: Path, tmp_path: Path) -> None:
+    with Index(tmp_path / "films.usearch", encoder=made / "model", model="offline") as index:
+        index.add([{"id": str(n), "text": "".join(text), "title": title} for n, (title, text) in enumerate(passages())])
+        assert index.search("Where was the director of the film Comet born?", k=1)
+
+
+def passages() -> list[tuple[str, list[str]]]:
+    found = {title: text for entry in questions() for title, text in entry["context"]}
+    return list(found.items())
+
+
+def test_the_report_and_the_card_say_what_was_done(made: Path) -> None:
+    report = json.loads((made / "report.json").read_text(encoding="utf-8"))
+    assert sum(report["questions"]) == 12
+    assert report["sources"] == ["hotpot.json"]
+    assert report["parity"] >= 0.9999
+    assert list(report["scores"]) == ["untrained", "float32", "int8"]
+    card = (made / "model" / "README.md").read_text(encoding="utf-8")
+    assert card.startswith("# films\n")
+    assert "learning_rate = 0.01" in card
+    assert f"| mean | {report['scores']['untrained']['dev']:.3f} |" in card
+
+
+def test_floats_and_integers_are_the_same_encoder(made: Path) -> None:
+    texts = [entry["question"] for entry in questions()]
+    floats, integers = (OnnxEncoder(made / name, threads=1).encode(texts) for name in ("float", "model"))
+    assert float((floats * integers).sum(axis=1).min()) > 0.98
+
+
+def test_done_steps_are_not_repeated(made: Path, files: Path, base: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()}
+    assert train(files, base, made).exit_code == 0
+    assert {path: path.stat().st_mtime_ns for path in made.rglob("*") if path.is_file()} == before
+
+
+def test_a_killed_training_goes_on_and_ends_the_same(made: Path, files: Path, base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "films"
+    process = subprocess.Popen([sys.executable, "-m", "minirag", *arguments(files, base, out)])
+    deadline = time.monotonic() + 120
+    while not (out / "checkpoint.pt").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert (out / "checkpoint.pt").exists()
+    assert train(files, base, out).exit_code == 0
+    ours, theirs = (load_file(folder / "weights" / "model.safetensors") for folder in (out, made))
+    for name, value in theirs.items():
+        np.testing.assert_array_equal(ours[name], value, err_msg=name)
+    untimed = [{key: value for key, value in entry.items() if key != "seconds"} for entry in log(out)]
+    assert untimed == [{key: value for key, value in entry.items() if key != "seconds"} for entry in log(made)]
+
+
+def test_a_checkpoint_of_other_settings_is_refused(made: Path, files: Path, base: Path) -> None:
+    result = train(files, base, made, "--stage", "train", temperature="0.1")
+    assert result.exit_code == 1
+    assert "checkpoint.pt is of a training with other settings or questions" in result.output
+
+
+def test_a_step_without_what_it_needs_names_the_step_before(files: Path, base: Path, tmp_path: Path) -> None:
+    result = train(files, base, tmp_path / "new", "--stage", "export")
+    assert result.exit_code == 1
+    assert "weights is missing: it is what the step 'train' leaves. Run that step first" in result.output
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("lr=1", "there is no setting 'lr'; there are base, batch, chain_queries"),
+        ("epochs=many", "epochs is a number, not 'many'"),
+        ("half=perhaps", "half is true or false, not 'perhaps'"),
+        ("batch=0", "batch must be above 0, not 0"),
+        ("frozen_layers=-1", "frozen_layers must be at least 0, not -1"),
+        ("unit_tokens=2", "unit_tokens must be at least 3, not 2"),
+        ("warmup=1", "warmup must be at least 0 and below 1, not 1"),
+    ],
+)
+def test_wrong_settings_are_named(files: Path, tmp_path: Path, given: str, message: str) -> None:
+    result = CliRunner().invoke(program, ["train", str(files), "--out", str(tmp_path), "--set", given])
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_a_base_that_is_nowhere_is_named(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    result = CliRunner().invoke(program, ["train", str(files), "--out", str(tmp_path / "o"), "--base", "no/such"])
+    assert result.exit_code == 1
+    assert "'no/such' is no folder here, and the Hugging Face hub does not give it" in result.output
+
+
+def test_questions_that_say_nothing_cannot_be_learnt_from(base: Path, tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"question": "Why?", "answers": ["so"]}\n', encoding="utf-8")
+    result = train(path, base, tmp_path / "out")
+    assert result.exit_code == 1
+    assert "none of the questions has a chain" in result.output
