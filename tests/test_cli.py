@@ -757,3 +757,13 @@ def test_eval_says_the_cost_first_and_asks(folder: Path) -> None:
         assert "The price is unknown. Go on? [y/N]" in refused.stderr
         done = run(*asked, "--yes", "--concurrency", "2")
     assert (done.exit_code, server.tasks()[-1]) == (0, "read")
+
+
+def test_bench_scaling_keeps_what_it_measured(notes: Path, folder: Path) -> None:
+    asked = ("bench", "--quick", "--scaling", "growth.json", "--index", notes)
+    result = run(*asked, "--sizes", "20")
+    assert result.exit_code == 0
+    assert "graph recall@10" in result.stdout
+    assert [point["asked"] for point in json.loads((folder / "growth.json").read_text())["scaling"]["points"]] == [20]
+    assert "give whole numbers above 0" in run(*asked, "--sizes", "20,x").stderr
+    assert "go with --scaling FILE" in " ".join(run("bench", "--sizes", "20").stderr.split())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from importlib.resources import as_file, files
 from pathlib import Path
 
 import click
@@ -15,16 +17,46 @@ from minirag.cli.running import FAILED, command
 @click.argument("folder", required=False, type=click.Path(path_type=Path))
 @click.option("--quick", is_flag=True, help="Repeat next to nothing: shows that it runs, and no more.")
 @click.option("--json", "output", metavar="FILE", type=FILE, help="Write all figures there.")
+@click.option(
+    "--scaling",
+    metavar="FILE",
+    type=FILE,
+    help="Instead, how time, memory and size grow; kept there size by size, and gone on with.",
+)
+@click.option("--sizes", metavar="N,N,…", help="Of --scaling, in units [1000,10000,100000,1000000].")
+@click.option("--index", "path", metavar="FILE", type=FILE, help="Of --scaling: the data set's index, if it is built.")
 @quiet_option
-def bench(*, folder: Path | None, quick: bool, output: Path | None, quiet: bool) -> None:
+def bench(
+    *,
+    folder: Path | None,
+    quick: bool,
+    output: Path | None,
+    scaling: Path | None,
+    sizes: str | None,
+    path: Path | None,
+    quiet: bool,
+) -> None:
     """Measure what minirag promises of its speed, on this machine and offline.
 
     FOLDER is a data set with a corpus; without one, the demo is taken. Exit code 1 when a figure misses its limit.
+
+    With --scaling, indexes of growing size are made from the data set, with synthetic vectors around the real ones. A
+    million units take about an hour and 10 GB of memory and disk.
     """
+    require_folder(output, "--json")
+    require_folder(scaling, "--scaling")
+    if scaling is not None:
+        _scale(folder, scaling, _parse_sizes(sizes, quick=quick), index=path, progress=shows_bars(quiet=quiet))
+        return
+    if sizes or path:
+        raise click.UsageError("--sizes and --index go with --scaling FILE")
+    _bench(folder, output, quick=quick, quiet=quiet)
+
+
+def _bench(folder: Path | None, output: Path | None, *, quick: bool, quiet: bool) -> None:
     from minirag.evaluation.bench import run_bench
     from minirag.evaluation.results import table
 
-    require_folder(output, "--json")
     measured = run_bench(folder, quick=quick, progress=shows_bars(quiet=quiet))
     if output is not None:
         output.write_text(json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -33,3 +65,25 @@ def bench(*, folder: Path | None, quick: bool, output: Path | None, quiet: bool)
     click.echo(table(measured.runs))
     if not (measured.holds or quick):
         click.get_current_context().exit(FAILED)
+
+
+def _scale(folder: Path | None, output: Path, sizes: Sequence[int], *, index: Path | None, progress: bool) -> None:
+    from minirag.evaluation.bench import describe_machine
+    from minirag.evaluation.datasets import load_dataset
+    from minirag.evaluation.scaling import run_scaling
+
+    with as_file(files("minirag.demo")) as demo:
+        dataset = load_dataset(folder or demo)
+        found = run_scaling(dataset, output, index=index, sizes=sizes, progress=progress, machine=describe_machine())
+    click.echo(found.table())
+
+
+def _parse_sizes(text: str | None, *, quick: bool) -> Sequence[int]:
+    from minirag.evaluation.scaling import QUICK_SIZES, SIZES
+
+    if text is None:
+        return QUICK_SIZES if quick else SIZES
+    parts = [part.strip().replace("_", "") for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 0 for part in parts):
+        raise click.UsageError(f"--sizes {text}: give whole numbers above 0, such as 1000,10000")
+    return sorted({int(part) for part in parts})

@@ -131,10 +131,11 @@ def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress
             bar.update()
     compared = compare_recall(naive, indexrag)
     measurements += [*([] if compared is None else [compared]), *storage]
-    return Bench(dataset.name, effort, tuple(measurements), (naive, indexrag), _describe_machine())
+    return Bench(dataset.name, effort, tuple(measurements), (naive, indexrag), describe_machine())
 
 
-def _describe_machine() -> dict[str, str | int | None]:
+def describe_machine() -> dict[str, str | int | None]:
+    """Processor, cores, system and versions."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),

@@ -123,6 +123,22 @@ def open_and_retrieve(path: str, question: str) -> dict[str, Any]:
         return {"hits": len(retrieve(question, index, strategy="indexrag").hits)}
 
 
+def grow_index(source: str, target: str, units: str) -> dict[str, Any]:
+    """Write a large index from a small one; the time is that of making and writing it, without any encoding."""
+    from minirag.evaluation.synthetic import grow
+
+    began = perf_counter()
+    counts = grow(Path(source), Path(target), int(units))
+    return {**counts, "seconds": perf_counter() - began, "peak_bytes": peak_memory()}
+
+
+def query_index(path: str, questions: str) -> dict[str, Any]:
+    """Search an index in every way, each for all questions."""
+    from minirag.evaluation.querying import measure_queries
+
+    return {**measure_queries(Path(path), json.loads(Path(questions).read_text())), "query_bytes": peak_memory()}
+
+
 def peak_memory() -> int | None:
     """The most bytes of memory that this process has held so far; None where the system does not say."""
     try:
@@ -140,7 +156,12 @@ def peak_memory() -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-TASKS: dict[str, Callable[..., dict[str, Any]]] = {"index": index_documents, "open": open_and_retrieve}
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {
+    "index": index_documents,
+    "open": open_and_retrieve,
+    "grow": grow_index,
+    "query": query_index,
+}
 
 
 if __name__ == "__main__":
