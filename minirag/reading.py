@@ -429,8 +429,17 @@ class FilteredIndex(OpenIndex):
         self._filter = where
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-        """All else is the index's own, as it is at the time."""
-        return getattr(self._index, name)
+        """What the index has open, as it is at the time; nothing that it can do.
+
+        Raises:
+            AttributeError: For all else, such as `add`.
+        """
+        if isinstance(self._index, FilteredIndex):
+            return getattr(self._index, name)
+        try:
+            return vars(self._index)[name]
+        except KeyError:
+            raise AttributeError(f"a filtered view of an index has no {name!r}: it is for reading") from None
 
     def __repr__(self) -> str:
         """Path, model and filter."""

@@ -15,7 +15,7 @@ from minirag.following import (
     read_question,
     score,
 )
-from tests.chained import BELY, DOCUMENTS, HEDENG, QUESTION, STRAYS, build, build_with_strays
+from tests.chained import BELY, DOCUMENTS, HEDENG, MARTA, QUESTION, STRAYS, build, build_with_strays
 from tests.stored import open_offline
 
 
@@ -62,6 +62,20 @@ def test_passages_are_numbered_through_all_segments(strayed: Path) -> None:
                 assert space.find(segment.passage(row).id) == passage
         with pytest.raises(KeyError, match="stray1#0-0"):
             space.find("stray1#0-0")
+
+
+def test_names_that_only_hidden_or_deleted_documents_hold_hide_no_shorter_ones(tmp_path: Path) -> None:
+    longer = Document(
+        "longer", "Marta Ellinghaus Lane runs along the harbour.", "Marta Ellinghaus Lane", {"hidden": True}
+    )
+    question = "Who walks in Marta Ellinghaus Lane?"
+    with open_offline(tmp_path / "notes.usearch") as index:
+        index.add([MARTA, longer], progress=False)
+        seen = index.filtered({"hidden": None}).snapshot
+        assert read_question(Space(index.snapshot), question).names == (key_of("Marta Ellinghaus Lane"),)
+        assert read_question(Space(seen), question).names == (key_of("Marta Ellinghaus"),)
+        index.delete("longer", progress=False)
+        assert read_question(Space(index.snapshot), question).names == (key_of("Marta Ellinghaus"),)
 
 
 def test_a_name_leads_to_the_passages_that_name_it_and_to_those_about_it(whole: Path) -> None:

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from minirag.storage.vectors import Graph, build_graph, quantise, search_exact, similarities, stored_matrix
+from minirag.storage.vectors import (
+    Graph,
+    build_graph,
+    quantise,
+    search_exact,
+    search_valid,
+    similarities,
+    stored_matrix,
+)
 
 Vectors = NDArray[np.float32]
 
@@ -65,3 +73,15 @@ def test_sixteen_threads_search_one_graph(unit: Vectors) -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 16
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.4, 0.9, 1.0])
+def test_among_some_rows_the_nearest_are_found_exactly(unit: Vectors, share: float) -> None:
+    matrix, query = quantise(unit), quantise(unit[7:8])[0]
+    valid = np.random.default_rng(3).random(2_000) < share
+    every, cosines = search_exact(matrix, query, 2_000)
+    kept = valid[every]
+    for k in (1, 10, 2_000):
+        rows, found = search_valid(matrix, query, k, valid)
+        assert rows.tolist() == every[kept][:k].tolist()
+        assert found.tolist() == cosines[kept][:k].tolist()
