@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from minirag.answering import aask, ask
     from minirag.errors import MiniragError
+    from minirag.importing import import_index
     from minirag.index import Index
     from minirag.records import AddReport, Answer, Citation, Document, Hit, Settings, Usage
 
@@ -25,9 +26,16 @@ __all__ = [
     "Usage",
     "aask",
     "ask",
+    "import_index",
 ]
 
-_HOMES = {"Index": "index", "MiniragError": "errors", "aask": "answering", "ask": "answering"}
+_HOMES = {
+    "Index": "index",
+    "MiniragError": "errors",
+    "aask": "answering",
+    "ask": "answering",
+    "import_index": "importing",
+}
 
 
 def __getattr__(name: str) -> object:

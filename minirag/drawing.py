@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from minirag.naming.names import normalise_name
 from minirag.pages import Markup, build_page
 from minirag.pages.building import read_part
-from minirag.storage.merging import read_document, rows_alive
+from minirag.storage.merging import read_document, restore_text, rows_alive
 from minirag.wording import one_line
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _fill_documents(
                 picture.left_out += 1
                 continue
             stored = read_document(segment, row)
-            text = "".join(passage.before + passage.text for passage in stored.passages).strip()
+            text = restore_text(stored).strip()
             shown = [document_id, title, text[:MOST_TEXT], len(text) > MOST_TEXT]
             if document_id in places:
                 rows[places[document_id]] = shown

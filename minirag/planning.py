@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from minirag.loading import content_hash
 from minirag.records import AddReport, Document, Extraction, Failure
-from minirag.storage.merging import read_document
+from minirag.storage.merging import read_document, restore_text
 from minirag.storage.segment import Segment, StoredDocument
 
 
@@ -72,8 +72,7 @@ class Relabelled(NamedTuple):
 
 def restore(stored: StoredDocument) -> Document:
     """The document as the user gave it."""
-    text = "".join(passage.before + passage.text for passage in stored.passages) + stored.after
-    return Document(stored.id, text, stored.title, stored.metadata)
+    return Document(stored.id, restore_text(stored), stored.title, stored.metadata)
 
 
 def relabel(document: Document, segment: Segment, row: int, *, number: int) -> Relabelled | None:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from minirag.encoder import Encoder
+    from minirag.exporting import ExportFormat
     from minirag.output import Target
     from minirag.reasoner import Reasoner
     from minirag.storage.snapshot import Snapshot
@@ -113,15 +114,7 @@ class OpenIndex:
     def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
         if mode == "r" or find_file(self.path).exists():
             return Store(self.path, mode=mode, normalise=normalise_name)
-        opened = open_encoder(encoder)
-        header = {
-            **describe_encoders(opened, encoder),
-            "settings": asdict(settings or Settings()),
-            "model": "",
-            **usage_to_header(Usage()),
-            "failed_passages": [],
-            "failed_names": [],
-        }
+        header = new_header(open_encoder(encoder), encoder, settings or Settings())
         return Store.create(self.path, header=header, normalise=normalise_name)
 
     def _check_encoders(self, header: Mapping[str, Any]) -> None:
@@ -357,7 +350,7 @@ class OpenIndex:
             return search(*arguments)
         return await asyncio.to_thread(search, *arguments)
 
-    # --- showing ---------------------------------------------------------------------------------------------------
+    # --- showing and exporting -------------------------------------------------------------------------------------
 
     def draw(self, target: Target, *, most_nodes: int = MOST_NODES, progress: bool | Listener = True) -> None:
         """Write a picture of it: one page to look around in, with search, that needs no server and no network.
@@ -382,6 +375,37 @@ class OpenIndex:
         with Progress(progress).stage("drawing", total) as done:
             page = draw(snapshot, most_nodes=most_nodes, progress=done)
         write_page(target, page)
+
+    def export(
+        self,
+        target: Target,
+        *,
+        format: ExportFormat | None = None,
+        vectors: bool = True,
+        progress: bool | Listener = True,
+    ) -> None:
+        """Write all that it holds, with sources, for other programs or for `minirag.import_index`.
+
+        Args:
+            target: A path, or an open binary file.
+            format: "jsonl" has all of it (see `minirag.exporting`), "graphml" is a graph for networkx and Gephi (see
+                `minirag.exporting.graphml`); None goes by the suffix of the path.
+            vectors: Whether "jsonl" has the vectors; without them it is much smaller, and importing takes as long as
+                encoding.
+            progress: As for `Index.add`.
+
+        Raises:
+            ValueError: If the format is unknown.
+            OutputError: When the file cannot be written; it is then as it was.
+        """
+        from minirag.exporting import FORMATS, count_steps, export, format_of
+
+        chosen = format or format_of(str(target) if isinstance(target, str | os.PathLike) else "")
+        if chosen not in FORMATS:
+            raise ValueError(f"format must be {' or '.join(map(repr, FORMATS))}, not {format!r}")
+        snapshot = self.snapshot
+        with Progress(progress).stage("exporting", count_steps(snapshot)) as done:
+            export(snapshot, target, format=chosen, vectors=vectors, progress=done)
 
     # --- thinking and checking -------------------------------------------------------------------------------------
 
@@ -453,6 +477,18 @@ class FilteredIndex(OpenIndex):
 
     def close(self) -> None:
         """Nothing: the index that this is a view of stays open."""
+
+
+def new_header(encoder: Encoder, source: str | Path | Encoder | None, settings: Settings) -> dict[str, Any]:
+    """Of an empty index file; `source` is the encoder as it was given."""
+    return {
+        **describe_encoders(encoder, source),
+        "settings": asdict(settings),
+        "model": "",
+        **usage_to_header(Usage()),
+        "failed_passages": [],
+        "failed_names": [],
+    }
 
 
 def normalise_name(name: str) -> str:

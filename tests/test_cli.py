@@ -94,7 +94,22 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 def test_there_are_these_commands() -> None:
     assert [name for name, _ in commands()] == [
-        *("ask", "bench", "compact", "delete", "demo", "eval", "graph", "index", "info", "repair", "search"),
+        *(
+            "ask",
+            "bench",
+            "compact",
+            "delete",
+            "demo",
+            "eval",
+            "export",
+            "graph",
+            "import",
+            "index",
+            "info",
+            "repair",
+            "search",
+            "train",
+        ),
     ]
 
 

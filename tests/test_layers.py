@@ -19,10 +19,10 @@ ROWS = [
     {"minirag.evaluation", "minirag.training", "minirag.adapters"},
     {"minirag.answering"},
     {"minirag.strategies"},
-    {"minirag.index"},
+    {"minirag.index", "minirag.importing"},
     {"minirag.reading"},
     {"minirag.building", "minirag.repairing"},
-    {"minirag.drawing"},
+    {"minirag.drawing", "minirag.exporting"},
     {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
     {"minirag.planning"},
     {

@@ -10,6 +10,7 @@ from minirag.cli.benching import bench
 from minirag.cli.demonstrating import demo
 from minirag.cli.drawing import graph
 from minirag.cli.evaluating import evaluate
+from minirag.cli.exchanging import export, import_
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
 from minirag.cli.repairing import repair
@@ -30,6 +31,8 @@ for _command in (
     evaluate,
     bench,
     graph,
+    export,
+    import_,
     train,
 ):
     program.add_command(_command)

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from minirag.reasoner import Reasoner, who_does
-from minirag.records import BridgingFact, ContextItem, Extension, Extraction, Passage, Reading, SharedEntity, Task
+from minirag.records import (
+    BridgingFact,
+    ContextItem,
+    Extension,
+    ExtractedFact,
+    Extraction,
+    Passage,
+    Reading,
+    SharedEntity,
+    Task,
+)
 
 GivenTriple = tuple[str, str, str]
+_BEGINNING = 200  # characters: a longer statement may be split, and then belongs to the passage where it begins
 
 
 class GivenTriples:
@@ -21,12 +32,19 @@ class GivenTriples:
         entities_per_call: The other's.
     """
 
-    def __init__(self, reasoner: Reasoner, triples: Mapping[str, Iterable[Sequence[str]]]) -> None:
+    def __init__(
+        self,
+        reasoner: Reasoner,
+        triples: Mapping[str, Iterable[Sequence[str]]],
+        *,
+        stated: Collection[str] = frozenset(),
+    ) -> None:
         """Check the triples.
 
         Args:
             reasoner: Does the rest.
             triples: By document id. A document that is not named keeps what the reasoner extracts.
+            stated: Ids of documents whose text is their triples' statements, a line each: these are its facts.
 
         Raises:
             ValueError: If one is not three texts, none of them blank.
@@ -35,6 +53,7 @@ class GivenTriples:
         self._triples = {
             document: [_checked(triple, document) for triple in some] for document, some in triples.items()
         }
+        self._stated = frozenset(stated)
         digest = hashlib.sha256(json.dumps(self._triples, sort_keys=True).encode()).hexdigest()[:12]
         self.model = who_does(reasoner, "extract").model
         self.version = f"{who_does(reasoner, 'extract').version}+given-{digest}"
@@ -49,6 +68,8 @@ class GivenTriples:
 
         In a document of several passages a triple belongs to those that hold its tail, and to the first otherwise.
         """
+        if passage.document_id in self._stated:
+            return _stated_in(passage.text, self._triples[passage.document_id])
         found = await self._reasoner.extract(passage, title=title)
         if passage.document_id not in self._triples:
             return found
@@ -71,6 +92,18 @@ class GivenTriples:
     async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
         """As the other does."""
         return await self._reasoner.read(question, evidence, chain=chain)
+
+
+def statement(triple: Sequence[str]) -> str:
+    """A triple as a sentence: it is encoded, read and quoted as one."""
+    return " ".join(triple).replace("_", " ") + "."
+
+
+def _stated_in(text: str, triples: Iterable[GivenTriple]) -> Extraction:
+    """The triples whose statement begins in a passage."""
+    own = [triple for triple in triples if statement(triple)[:_BEGINNING] in text]
+    facts = tuple(ExtractedFact(statement(triple), tuple(dict.fromkeys((triple[0], triple[2])))) for triple in own)
+    return Extraction(facts, tuple(own))
 
 
 def _checked(triple: Sequence[str], document: str) -> GivenTriple:

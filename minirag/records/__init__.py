@@ -5,7 +5,7 @@ from __future__ import annotations
 from minirag.records.answers import Answer, Citation, Evidence, Step
 from minirag.records.budget import Budget
 from minirag.records.cost import Call, Ledger, Task, Usage, counting, running_ledger
-from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, IndexInfo
+from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, ImportReport, IndexInfo
 from minirag.records.settings import Settings
 from minirag.records.thinking import (
     BridgingFact,
@@ -39,6 +39,7 @@ __all__ = [
     "Fact",
     "Failure",
     "Hit",
+    "ImportReport",
     "IndexInfo",
     "Kind",
     "Ledger",

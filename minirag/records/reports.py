@@ -58,6 +58,25 @@ class DeleteReport:
 
 
 @dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What `import_index` built.
+
+    Attributes:
+        path: The new file.
+        documents: How many; likewise passages, facts, triples and bridges.
+        encoded: Whether vectors were computed, because the file had none, or those of another encoder.
+    """
+
+    path: str
+    documents: int
+    passages: int
+    facts: int
+    triples: int
+    bridges: int
+    encoded: bool
+
+
+@dataclass(frozen=True, slots=True)
 class IndexInfo:
     """What is in an index.
 

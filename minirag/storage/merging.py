@@ -92,3 +92,8 @@ def _read_passage(segment: Segment, row: int) -> StoredPassage:
     first, last = segment.triple_slices[row : row + 2].tolist()
     triples = tuple((head, relation, tail) for head, relation, tail in (segment.triples[n] for n in range(first, last)))
     return StoredPassage(text, start, before, key, Extraction(facts, triples))
+
+
+def restore_text(stored: StoredDocument) -> str:
+    """A document's text as the user gave it."""
+    return "".join(passage.before + passage.text for passage in stored.passages) + stored.after
