@@ -355,6 +355,8 @@ def test_where_leaves_only_what_passes(notes: Path) -> None:
     hits = json.loads(result.stdout)["hits"]
     assert {hit["document_ids"][0] for hit in hits} == {"henry"}
     assert hits[0]["metadata"] == {"kind": "person"}
+    result = run("search", "Henry Edwards", "--index", notes, "--where", '{"kind": "film"}')
+    assert (result.exit_code, result.stdout) == (0, "Nothing found: no document passes --where.\n")
     result = run("ask", QUESTION, "--index", notes, "--model", "offline", "--where", '{"kind": "film"}', "--json")
     assert json.loads(result.stdout)["found"] is False
 

@@ -154,3 +154,14 @@ def test_another_title_is_another_document(tmp_path: Path, server: Loopback) -> 
         server.requests.clear()
         index.add(Document("a1", OURS[0].text, "Aylwin (film)", OURS[0].metadata), progress=False)
         assert len(prompts(server, "extract")) == 1
+
+
+def test_what_was_read_of_the_metadata_serves_the_next_commit(tmp_path: Path) -> None:
+    with open_offline(tmp_path / "notes.usearch") as index:
+        index.add([*OURS, THEIRS[0]], progress=False)
+        assert index.filtered(WHERE).document_ids() == ["a1", "a2"]
+        base = index.snapshot.segments[0]
+        index.add(THEIRS[1], progress=False)
+        assert index.snapshot.segments[0] is not base
+        assert index.snapshot.segments[0].metadata is base.metadata
+        assert index.filtered({"tenant.name": "b"}).document_ids() == ["b1", "b2"]

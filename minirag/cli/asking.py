@@ -98,10 +98,11 @@ def search(
     require_index(path)
     with Index(path, mode="r", model=OFFLINE) as opened:
         hits = opened.search(query, k=k, kinds=kinds or None, where=where)
+        passes = bool(hits) or len(opened.filtered(where)) > 0
     if as_json:
         echo_json({"query": query, "hits": [asdict(hit) for hit in hits]})
         return
     for number, hit in enumerate(hits, start=1):
         echo_hit(number, hit)
     if not hits:
-        click.echo("Nothing found.")
+        click.echo("Nothing found." if passes or where is None else "Nothing found: no document passes --where.")

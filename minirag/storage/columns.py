@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 GRAPH = "facts and bridging facts"
 ReadSection = Callable[[str], memoryview]
+_COUNTED = (
+    *("document_of_passage", "passage_of_fact", "passage_of_triple"),
+    *("metadata", "document_hashes", "bridge_sources"),
+)
 
 
 class MetadataColumn(NamedTuple):
@@ -60,6 +64,10 @@ class Columns:
         self.entry = entry
         self.dimensions = dimensions
         self._read = read
+
+    def adopt(self, older: Columns) -> None:
+        """Take over what another one has counted of the same sections; what it mapped stays where it is."""
+        vars(self).update({name: vars(older)[name] for name in _COUNTED if name in vars(older)})
 
     def count(self, name: str) -> int:
         """How many rows of "documents", "passages", "facts", "triples" or "bridges", dead ones included."""

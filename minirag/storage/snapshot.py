@@ -90,9 +90,14 @@ class Snapshot:
         return view
 
     def adopt(self, older: Snapshot) -> None:
-        """Trust the sections that an older snapshot of the same file has verified already."""
-        if older.stamp[:2] == self.stamp[:2] and older.contents.file_id == self.contents.file_id:
-            self._verified |= older._verified
+        """Trust the sections that an older snapshot of the same file has verified, and what was counted of them."""
+        if older.stamp[:2] != self.stamp[:2] or older.contents.file_id != self.contents.file_id:
+            return
+        self._verified |= older._verified
+        for segment in self.segments:
+            for known in older.segments:
+                if known.entry.sections == segment.entry.sections:
+                    segment.adopt(known)
 
     def through(self, where: Filter | None) -> Snapshot:
         """The same commit, in which only documents that pass a filter are there, and what was derived from them alone.
