@@ -270,15 +270,16 @@ def test_steps_down_from_schema_to_json_to_text() -> None:
 
     script: Script = [
         status(400, "json_schema is not supported here"),
+        status(400, "tool_choice: this model calls no functions"),
         refused_parameter("response_format"),
         OSLO,
         OSLO,
     ]
     answers, server, _ = run(script, twice)
     assert answers == [Place(place="Oslo", year=1921)] * 2
-    assert [r.mode for r in server.requests] == ["json_schema", "json_object", "text", "text"]
-    assert "JSON Schema" not in server.requests[0].system
-    for request in server.requests[1:]:
+    assert [r.mode for r in server.requests] == ["json_schema", "tool", "json_object", "text", "text"]
+    assert all("JSON Schema" not in request.system for request in server.requests[:2])
+    for request in server.requests[2:]:
         assert request.system.startswith(
             "Be brief.\n\nReply with one JSON object and nothing else. Its JSON Schema:\n{"
         )
@@ -517,7 +518,7 @@ def test_litellm_parameters_and_modes_are_learned_likewise() -> None:
     assert [(r.mode, "temperature" in r.body) for r in server.requests] == [
         ("json_schema", True),
         ("json_schema", False),
-        ("json_object", False),
+        ("tool", False),
     ]
 
 

@@ -44,7 +44,9 @@ class Request:
 
     @property
     def mode(self) -> str:
-        """The asked response format's type: "json_schema", "json_object", or "text"."""
+        """How the form of the reply is asked for: "json_schema", "tool", "json_object", or "text"."""
+        if "tools" in self.body:
+            return "tool"
         return str(self.body.get("response_format", {}).get("type", "text"))
 
 

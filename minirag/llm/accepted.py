@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from minirag.llm.faults import Fault
+from minirag.llm.modes import Mode, ModeMemory
 from minirag.llm.structured import describe_schema, strict_schema
 
 if TYPE_CHECKING:
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-Mode = Literal["json_schema", "json_object", "text"]
 Message = dict[str, str]
-_NEXT_MODE: dict[Mode, Mode] = {"json_schema": "json_object", "json_object": "text"}
+_FORM_PARAMETERS = ("response_format", "tools", "tool_choice")
 _BUDGETS = ("max_tokens", "max_completion_tokens")
 _LARGE_REPLY = 4096  # tokens; the least that a cut-off reply is given the second time
 _FORMAT_WORDS = re.compile(
-    r"response_format|json[ _](?:schema|mode|object)|structured output|schema|grammar|guided", re.IGNORECASE
+    r"response_format|json[ _](?:schema|mode|object)|structured output|schema|grammar|guided|\btools?\b|function.call",
+    re.IGNORECASE,
 )
 
 
@@ -41,15 +43,11 @@ class Request:
 
 
 class Accepted:
-    """Builds requests from what the model has accepted so far, and learns from refusals.
+    """Builds requests from what the model has accepted so far, and learns from refusals."""
 
-    Attributes:
-        mode: The best response format that was not refused yet.
-    """
-
-    def __init__(self, model: str, parameters: Mapping[str, Any]) -> None:
-        """Begin with all parameters, and with a schema as the response format."""
-        self.mode: Mode = "json_schema"
+    def __init__(self, model: str, parameters: Mapping[str, Any], *, mode: Callable[[], Mode]) -> None:
+        """Begin with all parameters, and with that way to ask for the form of a reply, found out when first needed."""
+        self._first_mode = mode
         self._model = model
         self._parameters = dict(parameters)
         self._budget_names = list(_BUDGETS)  # what the model may still accept, best first
@@ -67,14 +65,17 @@ class Accepted:
         budget = budget or self._budget
         if budget is not None and self._budget_names:
             parameters[self._budget_names[0]] = budget
-        mode: Mode = "text" if reply is None else self.mode
-        if reply is not None and mode == "json_schema":
-            parameters["response_format"] = self._schema_format(reply)
-        elif mode == "json_object":
-            parameters["response_format"] = {"type": "json_object"}
-        if reply is not None and mode != "json_schema":
+        if reply is None:
+            return Request(tuple(messages), parameters, "text")
+        mode = self._modes.mode
+        parameters |= self._form(mode, reply)
+        if mode in ("json_object", "text"):
             messages = _with_schema(messages, reply)
         return Request(tuple(messages), parameters, mode)
+
+    @cached_property
+    def _modes(self) -> ModeMemory:
+        return ModeMemory(self._first_mode())
 
     def larger_budget(self, used: int) -> int:
         """Tokens for a reply that was cut off after `used`: twice the caller's limit, or twice what it took."""
@@ -83,9 +84,8 @@ class Accepted:
     def learn(self, fault: Fault, request: Request) -> None:
         """Leave out what the provider refused in `request`; nothing changes if it named nothing that was sent."""
         name = _refused(fault, request)
-        if name == "response_format":
-            if self.mode == request.mode:  # else another call has learned it meanwhile
-                self.mode = _NEXT_MODE[request.mode]
+        if name in _FORM_PARAMETERS:
+            if self._modes.refuse(request.mode):
                 self._warn(request.mode, fault)
         elif name in self._budget_names:
             self._budget_names.remove(name)
@@ -94,10 +94,25 @@ class Accepted:
             del self._parameters[name]
             self._warn(name, fault)
 
-    def _schema_format(self, reply: type[BaseModel]) -> dict[str, Any]:
+    def note_reply(self, mode: Mode, *, in_form: bool) -> None:
+        """Learn from a reply whether the model keeps to the form that it was asked for in this way."""
+        if self._modes.note(mode, in_form=in_form):
+            _log.warning("%s does not keep to %s; asking by %s from now on", self._model, mode, self._modes.mode)
+
+    def _form(self, mode: Mode, reply: type[BaseModel]) -> dict[str, Any]:
+        """The parameters by which a provider is asked for the form."""
+        if mode == "json_schema":
+            schema = {"name": reply.__name__, "schema": self._schema(reply), "strict": True}
+            return {"response_format": {"type": "json_schema", "json_schema": schema}}
+        if mode == "tool":
+            function = {"name": reply.__name__, "description": "Give the reply.", "parameters": self._schema(reply)}
+            choice = {"type": "function", "function": {"name": reply.__name__}}
+            return {"tools": [{"type": "function", "function": function}], "tool_choice": choice}
+        return {"response_format": {"type": "json_object"}} if mode == "json_object" else {}
+
+    def _schema(self, reply: type[BaseModel]) -> dict[str, Any]:
         if reply not in self._schemas:  # pydantic takes milliseconds to build one
-            schema = {"name": reply.__name__, "schema": strict_schema(reply), "strict": True}
-            self._schemas[reply] = {"type": "json_schema", "json_schema": schema}
+            self._schemas[reply] = strict_schema(reply)
         return self._schemas[reply]
 
     def _warn(self, refused: str, fault: Fault) -> None:
@@ -113,7 +128,8 @@ def _refused(fault: Fault, request: Request) -> str | None:
     named = [name for name in sent if re.search(rf"\b{re.escape(name)}\b", fault.reason)]
     if named:
         return min(named, key=fault.reason.index)
-    return "response_format" if "response_format" in sent and _FORMAT_WORDS.search(fault.reason) else None
+    formed = next((name for name in _FORM_PARAMETERS if name in sent), None)
+    return formed if _FORMAT_WORDS.search(fault.reason) else None
 
 
 def _with_schema(messages: Sequence[Message], reply: type[BaseModel]) -> list[Message]:

@@ -9,11 +9,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
-from minirag.errors import LLMReplyError
+from minirag.errors import LLMReplyError, PromptTooLongError
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
+from minirag.llm.modes import Mode, first_mode
 from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
+from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.sending import BadRequestError, Purpose, Sender, Shape, unknown_price
@@ -49,6 +51,8 @@ class LLM:
         router: Router | None = None,
         timeout: float = 60,
         max_parallel: int = 16,
+        requests_per_minute: float | None = None,
+        tokens_per_minute: float | None = None,
         retries: Retries | None = None,
         window: int | None = None,
         prices: Mapping[str, Sequence[float]] | None = None,
@@ -65,7 +69,11 @@ class LLM:
             router: A LiteLLM `Router`; `model` is then one of its model groups.
             timeout: Seconds for one attempt, from sending to the last byte.
             max_parallel: The most requests that are open at once, at least 1.
-            retries: When to give up.
+            requests_per_minute: The most requests that are sent, retries included, spread evenly; None for no limit.
+            tokens_per_minute: The most tokens that are sent and received, likewise, by an estimate that each answer
+                corrects.
+            retries: When to give up. A provider that hangs takes a call two minutes by default, and some longer where
+                `timeout` is.
             window: Tokens that a prompt with its reply may have, at least 1; None looks it up, and takes 12,000 where
                 LiteLLM does not know the model. Longer prompts are made with less material.
             prices: Dollars per million tokens, sent and received, and third, where it differs, sent but cached, by the
@@ -85,15 +93,23 @@ class LLM:
         self.max_parallel = max_parallel
         self._api_base = api_base
         self._route = _route_of(given, self.model, api_base=api_base)
-        self._accepted = Accepted(self.model, {"temperature": 0, **parameters})
+        mode = partial(first_mode, self._route, api_base=api_base)
+        self._accepted = Accepted(self.model, {"temperature": 0, **parameters}, mode=mode)
         self._numbers = count()
         self._price = price_given(self.model, prices or {})
         self._price_is_read = self._price is not None
         self._window = window
+        self._too_long = 0
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
+        self._rates = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
         self._sender = Sender(
-            self.model, timeout=timeout, max_parallel=max_parallel, retries=retries or Retries(), secret=key
+            self.model,
+            timeout=timeout,
+            max_parallel=max_parallel,
+            retries=retries or Retries(),
+            rates=self._rates,
+            secret=key,
         )
         self._access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
 
@@ -118,7 +134,8 @@ class LLM:
         """How many tokens a prompt may have: the window, but for the reply's part, a quarter or `max_tokens`."""
         if self._window is None:
             self._window = find_window(self._route, api_base=self._api_base) or _UNKNOWN_WINDOW
-        return self._window - max(self._window // 4, min(self._reply_tokens, self._window // 2))
+        room = self._window - max(self._window // 4, min(self._reply_tokens, self._window // 2))
+        return min(room, self._too_long * 4 // 5) if self._too_long else room
 
     @overload
     async def complete(self, messages: Sequence[Message], *, reply: type[R], task: Task, ledger: Ledger) -> R: ...
@@ -143,16 +160,17 @@ class LLM:
         Raises:
             LLMSetupError: If no call to this model can succeed.
             LLMUnavailableError: If it still failed after all retries.
-            LLMReplyError: If the prompt was refused or too long, or the answer cannot be used even after one repair.
+            PromptTooLongError: If the prompt is more than the model reads.
+            LLMReplyError: If the prompt was refused, or the answer cannot be used even after one repair.
         """
         purpose = Purpose(task, ledger, next(self._numbers))
-        text = await self._ask(messages, reply, purpose)
+        text, mode = await self._ask(messages, reply, purpose)
         try:
-            return _read(text, reply)
+            return self._read(text, reply, mode)
         except UnreadableReplyError as problem:
-            text = await self._ask(corrected(messages, text, str(problem)), reply, purpose)
+            text, mode = await self._ask(corrected(messages, text, str(problem)), reply, purpose)
         try:
-            return _read(text, reply)
+            return self._read(text, reply, mode)
         except UnreadableReplyError as problem:
             raise LLMReplyError(self.model, f"no usable reply even after one repair attempt. {problem}") from problem
 
@@ -194,18 +212,39 @@ class LLM:
         """Close the connections; call it on the loop that made the calls."""
         await self._transport.close()
 
-    def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
-        return Shape("vectors", estimate_all(texts) if ledger.budget else 0, 0, self.price)
+    def _wants_size(self, ledger: Ledger) -> bool:
+        return self._rates.counts_tokens or ledger.budget is not None
 
-    async def _ask(self, messages: Sequence[Message], reply: type[BaseModel] | None, purpose: Purpose) -> str:
-        """The text of the answer; a cut-off one is asked for once more with room for twice as much."""
-        completion = await self._adapt(messages, reply, purpose)
+    def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
+        return Shape("vectors", estimate_all(texts) if self._wants_size(ledger) else 0, 0, self.price)
+
+    def _read(self, text: str, reply: type[R] | None, mode: Mode) -> R | str:
+        if reply is None:
+            if not text:
+                raise UnreadableReplyError("It is empty.")
+            return text
+        try:
+            found = read_reply(text, reply)
+        except UnreadableReplyError:
+            self._accepted.note_reply(mode, in_form=False)
+            raise
+        self._accepted.note_reply(mode, in_form=True)
+        return found
+
+    async def _ask(
+        self, messages: Sequence[Message], reply: type[BaseModel] | None, purpose: Purpose
+    ) -> tuple[str, Mode]:
+        """The text of the answer, and how its form was asked for.
+
+        A cut-off one is asked for once more with room for twice as much.
+        """
+        completion, mode = await self._adapt(messages, reply, purpose)
         if is_cut_off(completion):
             budget = self._accepted.larger_budget(tokens_received(completion))
-            completion = await self._adapt(messages, reply, purpose, budget=budget)
+            completion, mode = await self._adapt(messages, reply, purpose, budget=budget)
         if is_cut_off(completion):
             raise LLMReplyError(self.model, "the reply was cut off, with twice the tokens too: set a larger max_tokens")
-        return text_of(completion, self.model)
+        return text_of(completion, self.model), mode
 
     async def _adapt(
         self,
@@ -214,16 +253,23 @@ class LLM:
         purpose: Purpose,
         *,
         budget: int | None = None,
-    ) -> Any:  # noqa: ANN401
-        """A completion, of a request without what the model has refused so far."""
+    ) -> tuple[Any, Mode]:
+        """A completion, of a request without what the model has refused so far, and how its form was asked for."""
         request = self._accepted.request(messages, reply, budget=budget)
         while True:
             call = partial(self._transport.complete, request.messages, request.parameters)
             shape = Shape(
-                request.mode, _size(request) if purpose.ledger.budget else 0, request.most_received, self.price
+                request.mode,
+                _size(request) if self._wants_size(purpose.ledger) else 0,
+                request.most_received,
+                self.price,
             )
             try:
-                return await self._sender.send(call, purpose, shape=shape, check=find_fault)
+                return await self._sender.send(call, purpose, shape=shape, check=find_fault), request.mode
+            except PromptTooLongError:
+                size = _size(request)  # the shortest that was too long: what is known of the window is wrong
+                self._too_long = min(size, self._too_long or size)
+                raise
             except BadRequestError as error:
                 self._accepted.learn(error.fault, request)
                 refused, request = request, self._accepted.request(messages, reply, budget=budget)
@@ -233,7 +279,7 @@ class LLM:
 
 def _size(request: Request) -> int:
     """About how many tokens a request has, the schema of its reply included."""
-    form = json.dumps(request.parameters.get("response_format", ""))
+    form = json.dumps([request.parameters.get(name, "") for name in ("response_format", "tools")])
     return estimate_all([form, *(str(message["content"]) for message in request.messages)])
 
 
@@ -253,11 +299,3 @@ def _route_of(given: object, name: str, *, api_base: str | None) -> Route:
     if api_base is not None:
         raise ValueError(f"api_base goes with a model's name; {name!r} brings its own")
     return Route("router" if is_router(given) else "function", name)
-
-
-def _read(text: str, reply: type[R] | None) -> R | str:
-    if reply is not None:
-        return read_reply(text, reply)
-    if not text:
-        raise UnreadableReplyError("It is empty.")
-    return text

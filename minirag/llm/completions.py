@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -40,10 +41,17 @@ def text_of(completion: Any, model: str) -> str:  # noqa: ANN401
     refusal = getattr(choice.message, "refusal", None)
     if refusal or choice.finish_reason in ("content_filter", "refusal"):
         raise LLMReplyError(model, f"refused to answer: {one_line(str(refusal or 'content filter'))}")
-    content = choice.message.content or ""
+    content = _called_with(choice.message) or choice.message.content or ""
     if isinstance(content, list):  # parts, of which thoughts are no text
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     return storable_text(str(content)).strip()
+
+
+def _called_with(message: Any) -> str:  # noqa: ANN401
+    """The arguments of the tool that stands for the form of the reply, as JSON; "" if none was called."""
+    calls = getattr(message, "tool_calls", None)
+    arguments = calls[0].function.arguments if calls else ""
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
 def corrected(messages: Sequence[Message], text: str, problem: str) -> list[Message]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import heapq
 from itertools import count
+from time import monotonic
 
 _MEMORY = 1 / 16  # how much one answer moves the running share of rate limits
 _CROWDED = 0.5  # lower the limit above this share: a few refusals among many answers are no reason to slow down
 _LOWER = 0.7
+_LONGEST_HOLD = 20.0  # seconds; a provider may ask for an hour, which ends calls instead
 
 
 class Gate:
@@ -28,12 +30,13 @@ class Gate:
         self.limit = float(most)
         self._inside = 0
         self._limited_share = 0.0
+        self._held_until = 0.0
         self._tickets = count()
         self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
 
     async def enter(self, number: int) -> None:
         """Wait for a place; whoever has the smallest number is next. `leave` gives it back."""
-        if self._inside < int(self.limit) and not self._waiting:
+        if self._inside < int(self.limit) and not self._waiting and monotonic() >= self._held_until:
             self._inside += 1
             return
         place = asyncio.get_running_loop().create_future()
@@ -50,17 +53,31 @@ class Gate:
         self._inside -= 1
         self._admit()
 
-    def note(self, *, rate_limited: bool) -> None:
-        """Learn from an answer: quickly down when most are rate limits, slowly up again with each that is not."""
+    def note(self, *, rate_limited: bool, wait: float | None = None) -> None:
+        """Learn from an answer: quickly down when most are rate limits, slowly up again with each that is not.
+
+        Args:
+            rate_limited: Whether it was one.
+            wait: Seconds that the provider asked to wait. While most answers are rate limits nobody enters for so long:
+                all that queue would only be refused in turn, and use up their patience.
+        """
         self._limited_share += ((1.0 if rate_limited else 0.0) - self._limited_share) * _MEMORY
         if rate_limited and self._limited_share > _CROWDED:
             self.limit = max(1.0, self.limit * _LOWER)
             self._limited_share /= 2  # see what that did before the next step
+            self._hold(min(wait or 0.0, _LONGEST_HOLD))
         elif not rate_limited and self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1 / self.limit)
             self._admit()
 
+    def _hold(self, seconds: float) -> None:
+        if seconds > 0 and monotonic() + seconds > self._held_until:
+            self._held_until = monotonic() + seconds
+            asyncio.get_running_loop().call_later(seconds, self._admit)
+
     def _admit(self) -> None:
+        if monotonic() < self._held_until:
+            return
         while self._waiting and self._inside < int(self.limit):
             place = heapq.heappop(self._waiting)[2]
             if not place.done():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from minirag.llm.faults import Fault, FaultError
+from minirag.llm.silence import Silence
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -22,7 +24,8 @@ class Retries:
 
     Attributes:
         attempts: How often a call is tried, at least 1. Rate limits (429) do not count: they end by `seconds` alone.
-        seconds: The most time spent between the attempts of one call, in all. A Retry-After beyond it ends the call.
+        seconds: After so long no further attempt is made: time in which requests were open or waits between them went
+            by counts, time in which the call queued for its turn does not. A Retry-After beyond it ends the call.
         first_wait: Seconds before the second attempt; doubled for each one after it.
         longest_wait: The most seconds between two attempts, unless the provider asks for more.
     """
@@ -33,32 +36,50 @@ class Retries:
     longest_wait: float = 20.0
 
 
-async def retry(call: Callable[[], Awaitable[T]], retries: Retries) -> T:
+async def retry(
+    call: Callable[[], Awaitable[T]], retries: Retries, *, spent: Callable[[], float], silence: Silence
+) -> T:
     """Await `call()` until it succeeds or its fault is not transient.
 
+    Args:
+        call: One attempt.
+        retries: When to give up.
+        spent: Seconds that the attempts so far were open.
+        silence: Told what failed, and when it is tried again.
+
     Raises:
-        FaultError: The last fault, with how many attempts there were and how many seconds lay between them.
+        FaultError: The last fault, with how many attempts there were and how many seconds they and the waits took.
     """
     from tenacity import AsyncRetrying, retry_if_exception
+
+    async def sleep(seconds: float) -> None:
+        with silence.watch(seconds, "tried again"):
+            await asyncio.sleep(seconds)
+
+    def report(state: RetryCallState) -> None:
+        fault = _fault(state)
+        silence.failed(fault.reason if fault else "")
+        _log.info("attempt %d failed, again in %.1f s: %s", state.attempt_number, state.upcoming_sleep, fault)
 
     attempting = AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, FaultError) and error.fault.kind == "transient"),
         wait=lambda state: _wait(state, retries),
-        stop=lambda state: _is_enough(state, retries),
-        before_sleep=_report,
+        stop=lambda state: _is_enough(state, retries, spent()),
+        sleep=sleep,
+        before_sleep=report,
         reraise=True,
     )
     try:
         return await attempting(call)
     except FaultError as error:
         error.attempts = int(attempting.statistics["attempt_number"])
-        error.seconds = float(attempting.statistics["idle_for"])
+        error.seconds = float(attempting.statistics["idle_for"]) + spent()
         raise
 
 
-def _is_enough(state: RetryCallState, retries: Retries) -> bool:
-    """Counts waits only: tenacity's own limit would count the time in which a call queued for its first attempt."""
-    if state.idle_for + state.upcoming_sleep > retries.seconds:
+def _is_enough(state: RetryCallState, retries: Retries, spent: float) -> bool:
+    """Tenacity's own limit of time would count that in which a call queued for its first attempt."""
+    if spent + state.idle_for + state.upcoming_sleep > retries.seconds:
         return True
     fault = _fault(state)
     is_rate_limit = fault is not None and fault.status == 429 and retries.attempts > 1
@@ -79,7 +100,3 @@ def _wait(state: RetryCallState, retries: Retries) -> float:
 def _fault(state: RetryCallState) -> Fault | None:
     error = state.outcome.exception() if state.outcome else None
     return error.fault if isinstance(error, FaultError) else None
-
-
-def _report(state: RetryCallState) -> None:
-    _log.info("attempt %d failed, again in %.1f s: %s", state.attempt_number, state.upcoming_sleep, _fault(state))

@@ -11,12 +11,14 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError
+from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
 from minirag.llm.faults import Fault, FaultError, read_fault
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate
 from minirag.llm.prices import Price
+from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries, retry
+from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import read_usage
 from minirag.records import Budget, Call, Ledger, Task, Usage
@@ -73,6 +75,7 @@ class _Sending:
     shape: Shape
     started: float
     attempts: int = 0
+    seconds_open: float = 0.0
     usage: Usage = field(default_factory=Usage)
 
     def add(self, usage: Usage) -> None:
@@ -100,10 +103,13 @@ class _Sending:
 class Sender:
     """Sends the requests of one model."""
 
-    def __init__(self, model: str, *, timeout: float, max_parallel: int, retries: Retries, secret: str | None) -> None:
+    def __init__(
+        self, model: str, *, timeout: float, max_parallel: int, retries: Retries, rates: Rates, secret: str | None
+    ) -> None:
         """`model` is the name for messages; `secret` the key that they must not hold."""
         self._model, self._timeout, self._retries, self._secret = model, timeout, retries, secret
-        self._gate = Gate(max_parallel)
+        self._gate, self._rates = Gate(max_parallel), rates
+        self._silence = Silence(model)
         self._outages: WeakKeyDictionary[Ledger, Outage] = WeakKeyDictionary()  # a ledger is a run
 
     async def send(
@@ -141,12 +147,13 @@ class Sender:
         async def attempt() -> Any:  # noqa: ANN401
             await self._gate.enter(purpose.number)
             try:
+                await self._rates.wait(shape.sent)
                 return await outage.attempt(request)
             finally:
                 self._gate.leave()
 
         try:
-            response = await retry(attempt, self._retries)
+            response = await retry(attempt, self._retries, spent=lambda: sending.seconds_open, silence=self._silence)
         except FaultError as error:
             if error.fault.kind == "transient":
                 outage.give_up(error.fault)
@@ -177,12 +184,17 @@ class Sender:
         """Run one attempt, and account for it if it was answered."""
         start = perf_counter()
         try:
-            response = await self._await(call)
+            with self._silence.watch(self._timeout, "given up"):
+                response = await self._await(call)
         except FaultError as error:
-            self._gate.note(rate_limited=error.fault.status == 429)
+            self._gate.note(rate_limited=error.fault.status == 429, wait=error.fault.wait)
             raise
+        finally:
+            sending.seconds_open += perf_counter() - start
         self._gate.note(rate_limited=False)
+        self._silence.answered()
         usage = read_usage(response, sending.shape.price, perf_counter() - start)
+        self._rates.settle(sending.shape.sent, usage.prompt_tokens + usage.completion_tokens, usage.completion_tokens)
         sending.add(usage)
         return response, usage
 
@@ -212,7 +224,7 @@ class Sender:
         if fault.kind == "outage":
             return LLMUnavailableError(model, f"not tried, as the calls before it all gave up: {fault.reason}")
         if fault.kind == "too_long":
-            return LLMReplyError(model, f"the prompt is too long: {fault.reason}")
+            return PromptTooLongError(model, f"the prompt is too long: {fault.reason}")
         if fault.kind == "refused":
             return LLMReplyError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)

@@ -75,7 +75,7 @@ class Call:
     Attributes:
         task: What it was for.
         model: Its LiteLLM name.
-        mode: How the form of the reply was asked for: "json_schema", "json_object", "text", or "vectors".
+        mode: How the form of the reply was asked for: "json_schema", "tool", "json_object", "text", or "vectors".
         attempts: How often it was sent.
         started: Seconds after the run began.
         seconds: From the first attempt to the end, the waits in between included.

@@ -1,0 +1,51 @@
+"""How the form of a reply is asked for: by schema, by a tool to call, by JSON mode, or in words; best first."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from minirag.llm.routing import Route, find_entry
+
+Mode = Literal["json_schema", "tool", "json_object", "text"]
+MODES: tuple[Mode, ...] = ("json_schema", "tool", "json_object", "text")
+
+_TAKES_SCHEMAS = frozenset({"ollama", "ollama_chat"})  # by their `format`, though LiteLLM's map says nothing of it
+_ENOUGH = 4  # more replies out of form than in it, until the next way is tried
+
+
+def first_mode(route: Route, *, api_base: str | None) -> Mode:
+    """The best way that a model is known to take, by LiteLLM's map. Of unknown ones the best is tried first."""
+    if route.library == "function":
+        return "text"
+    entry = find_entry(route, api_base=api_base)
+    if not entry or entry.get("supports_response_schema") or entry.get("litellm_provider") in _TAKES_SCHEMAS:
+        return "json_schema"
+    return "tool" if entry.get("supports_function_calling") else "json_object"
+
+
+class ModeMemory:
+    """Which way works for a model.
+
+    Attributes:
+        mode: The one to use now.
+    """
+
+    def __init__(self, mode: Mode) -> None:
+        """Begin with this one."""
+        self.mode = mode
+        self._out_of_form = 0
+
+    def refuse(self, mode: Mode) -> bool:
+        """The provider does not take it; gives whether that is news, as another call may have learned it meanwhile."""
+        if mode != self.mode or mode == MODES[-1]:
+            return False
+        self.mode = MODES[MODES.index(mode) + 1]
+        self._out_of_form = 0
+        return True
+
+    def note(self, mode: Mode, *, in_form: bool) -> bool:
+        """Learn from a reply whether the way is merely ignored; gives whether the next one is used from now on."""
+        if mode != self.mode:
+            return False
+        self._out_of_form = max(0, self._out_of_form + (-1 if in_form else 1))
+        return self._out_of_form >= _ENOUGH and self.refuse(mode)
