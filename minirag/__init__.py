@@ -10,7 +10,18 @@ if TYPE_CHECKING:
     from minirag.errors import MiniragError
     from minirag.importing import import_index
     from minirag.index import Index
-    from minirag.records import AddReport, Answer, Citation, Document, Hit, Settings, Usage
+    from minirag.records import (
+        AddReport,
+        Answer,
+        Citation,
+        Document,
+        Hit,
+        PromptExample,
+        Prompts,
+        Settings,
+        TaskPrompt,
+        Usage,
+    )
 
 __version__ = "0.1.0"
 
@@ -22,7 +33,10 @@ __all__ = [
     "Hit",
     "Index",
     "MiniragError",
+    "PromptExample",
+    "Prompts",
     "Settings",
+    "TaskPrompt",
     "Usage",
     "aask",
     "ask",

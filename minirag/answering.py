@@ -14,9 +14,10 @@ from minirag.errors import TimeLimitError
 from minirag.filtering import Where, parse_filter
 from minirag.index import Index
 from minirag.models import VARIABLE, AnyModel
+from minirag.prompting import check_prompts_of_asking
 from minirag.ranking import check_k
 from minirag.reading import OpenIndex
-from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Reading, counting
+from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Prompts, Reading, counting
 from minirag.retrieving import find_passage
 from minirag.strategies import STRATEGIES, check_options, default_strategy
 
@@ -44,6 +45,7 @@ def ask(
     model: AnyModel | None = None,
     models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
+    prompts: Prompts | None = None,
     max_cost: float | None = None,
     time_limit: float | None = None,
     **options: Any,  # noqa: ANN401
@@ -61,6 +63,7 @@ def ask(
         models: Others for single tasks (read, think, extend), in the place of `model` and of the index's.
         where: Only documents whose metadata pass are there, for every step: `{"tenant": "a", "year": {"$gte": 2000}}`.
             See `minirag.filtering` for the operators.
+        prompts: Of reading and thinking, for this question; they prevail over the index's own, task by task.
         max_cost: Dollars that the answer may take; None for no limit.
         time_limit: Seconds that the answer may take; retries are cut short by it. None for no limit but those of the
             calls.
@@ -70,14 +73,15 @@ def ask(
         The answer with its citations; `found` is False when the index does not hold it.
 
     Raises:
-        ValueError: On a blank question, an unknown strategy, an option out of range, or a malformed filter.
+        ValueError: On a blank question, an unknown strategy, an option out of range, a malformed filter, or prompts
+            that do not fit.
         IndexFileError: When the index cannot be opened.
         LLMError: When the model cannot be called, or its reply not be used.
         BudgetExceededError: When a call might cost more than `max_cost` leaves; it is not made.
         TimeLimitError: When the time is up. What was found until then is not returned: ask with fewer steps.
     """
     _warn_offline(index, model or models)
-    way, limits = _Way(strategy, k, model, models, where, options), _Limits(max_cost, time_limit)
+    way, limits = _Way(strategy, k, model, models, where, prompts, options), _Limits(max_cost, time_limit)
     return loop.run(_ask_in_time(question, index, way, limits))
 
 
@@ -90,13 +94,14 @@ async def aask(
     model: AnyModel | None = None,
     models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
+    prompts: Prompts | None = None,
     max_cost: float | None = None,
     time_limit: float | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
     _warn_offline(index, model or models)
-    way, limits = _Way(strategy, k, model, models, where, options), _Limits(max_cost, time_limit)
+    way, limits = _Way(strategy, k, model, models, where, prompts, options), _Limits(max_cost, time_limit)
     return await loop.await_(_ask_in_time(question, index, way, limits))
 
 
@@ -109,10 +114,11 @@ def retrieve(
     model: AnyModel | None = None,
     models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
+    prompts: Prompts | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
-    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, options)))
+    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, prompts, options)))
 
 
 async def aretrieve(
@@ -124,10 +130,13 @@ async def aretrieve(
     model: AnyModel | None = None,
     models: Mapping[str, AnyModel] | None = None,
     where: Where | None = None,
+    prompts: Prompts | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """`retrieve`, to be awaited."""
-    return await loop.await_(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, options)))
+    return await loop.await_(
+        _retrieve_alone(question, index, _Way(strategy, k, model, models, where, prompts, options))
+    )
 
 
 class _Way(NamedTuple):
@@ -138,6 +147,7 @@ class _Way(NamedTuple):
     model: AnyModel | None
     models: Mapping[str, AnyModel] | None
     where: Where | None
+    prompts: Prompts | None
     options: Mapping[str, Any]
 
 
@@ -150,7 +160,9 @@ def _warn_offline(index: AnyIndex, model: object) -> None:
 
 async def _retrieve_alone(question: str, index: AnyIndex, way: _Way) -> Evidence:
     with _opened(index, way) as opened:
-        return await _retrieve(question, opened, opened.reasoner(way.model, Ledger(), models=way.models), way)
+        return await _retrieve(
+            question, opened, opened.reasoner(way.model, Ledger(), models=way.models, prompts=way.prompts), way
+        )
 
 
 class _Limits(NamedTuple):
@@ -176,7 +188,7 @@ async def _ask_in_time(question: str, index: AnyIndex, way: _Way, limits: _Limit
 async def _ask(question: str, index: AnyIndex, way: _Way, *, max_cost: float | None) -> Answer:
     ledger = Ledger(max_cost=max_cost, keeps_calls=True)
     with counting(ledger), _opened(index, way) as opened:
-        reasoner = opened.reasoner(way.model, ledger, models=way.models)
+        reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)
         snapshot = opened.snapshot
         evidence = await _retrieve(question, opened, reasoner, way)
         reading = Reading(NOT_FOUND, found=False, items=())
@@ -215,6 +227,8 @@ async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: _W
 @contextmanager
 def _opened(index: AnyIndex, way: _Way) -> Iterator[OpenIndex]:
     """The index as far as the filter lets it be seen."""
+    if way.prompts is not None:
+        check_prompts_of_asking(way.prompts)
     if isinstance(index, OpenIndex):
         yield index.filtered(way.where)
     else:

@@ -15,7 +15,7 @@ from minirag.extraction import run_all
 from minirag.filtering import group_of
 from minirag.naming.names import is_bridge_name, normalise_name
 from minirag.planning import BridgeKey, batch_keys
-from minirag.reasoner import Reasoner, who_does
+from minirag.reasoner import Reasoner, bridging_version, who_does
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
 from minirag.storage.segment import Segment, StoredDocument, bridge_id, passage_id
@@ -174,7 +174,10 @@ async def bridge_all(
         except (LLMError, BudgetExceededError) as error:
             failed.update(dict.fromkeys(keys, error))
         else:
-            for entity, facts in zip(shared, replies, strict=True):
+            for key, entity, facts in zip(keys, shared, replies, strict=True):
+                if isinstance(facts, LLMError | BudgetExceededError):
+                    failed[key] = facts
+                    continue
                 if journal is not None:
                     sources = dict.fromkeys(fact.document_id for fact in entity.facts)
                     journal.put(_key(entity, reasoner), _to_json(facts), documents=list(sources))
@@ -198,7 +201,7 @@ def _to_bridges(entity: SharedEntity, facts: Sequence[BridgingFact]) -> list[Bri
 def _key(entity: SharedEntity, reasoner: Reasoner) -> str:
     facts = [part for fact in entity.facts for part in (fact.passage_id, fact.title, fact.text)]
     writer = who_does(reasoner, "bridge")
-    parts = ["bridge", writer.model, writer.version, entity.name, *facts]
+    parts = ["bridge", writer.model, bridging_version(writer), entity.name, *facts]
     return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
 
 

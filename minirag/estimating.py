@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Protocol
 
 from minirag.planning import BridgeKey, batch_keys
 from minirag.reasoner.linking import link_documents
@@ -27,36 +28,51 @@ def estimate_llm(
     documents: Sequence[StoredDocument],
     shared: Mapping[BridgeKey, SharedEntity],
     *,
+    reasoner: Prompter,
     count: Count,
     price: Price | None,
-    entities_per_call: int,
 ) -> Estimate:
-    """Calls and tokens of the real prompts over the real passages, with the rules' output as the reply.
+    """Calls and tokens of the very prompts that would be sent, with the rules' output as the replies.
 
     Args:
         documents: What would be extracted, read by rules.
         shared: The bridge entities found that way.
+        reasoner: Writes the prompts.
         count: Tokens of a text.
         price: Dollars per token, None where unknown.
-        entities_per_call: How many bridge entities one call takes.
     """
     passages = [(passage, document.title) for document in documents for passage in document.passages]
-    batches = list(batch_keys(shared, entities_per_call))
-    sent = _constant("extract", count) * len(passages) + _constant("bridge", count) * len(batches)
-    sent += sum(count(f"{title} {passage.text}") for passage, title in passages)
-    sent += sum(count(_facts_of(entity)) for entity in shared.values())
+    batches = batch_keys(shared, reasoner.entities_per_call)
+    bridging = [prompt for keys in batches for prompt in reasoner.bridging_prompts([shared[key] for key in keys])]
+    counted = lru_cache(maxsize=4)(count)  # the constant part once
+    sent = sum(_size(reasoner.extraction_prompt(passage.text, title=title), counted) for passage, title in passages)
+    sent += sum(_size(prompt, counted) for prompt in bridging)
     received = sum(count(_extraction_of(passage)) for passage, _ in passages)
     received += sum(count(_bridges_of(entity)) for entity in shared.values())
     usage = Usage(prompt_tokens=sent, completion_tokens=received)
-    calls = len(passages) + len(batches)
-    cost = price.cost(usage) if price else None
-    return Estimate(len(documents), len(passages), len(shared), calls, sent, received, cost)
+    return Estimate(
+        documents=len(documents),
+        passages=len(passages),
+        bridge_entities=len(shared),
+        calls=len(passages) + len(bridging),
+        prompt_tokens=sent,
+        completion_tokens=received,
+        cost=price.cost(usage) if price else None,
+        bridging_calls=len(bridging),
+    )
 
 
-def _constant(task: Any, count: Count) -> int:  # noqa: ANN401  a Task
-    from minirag.reasoner.prompts import messages_for
+class Prompter(Protocol):
+    """A reasoner that can show its prompts without sending them."""
 
-    return sum(count(str(message["content"])) for message in messages_for(task, {}))
+    entities_per_call: int
+
+    def extraction_prompt(self, text: str, *, title: str) -> list[dict[str, str]]: ...  # noqa: D102
+    def bridging_prompts(self, entities: Sequence[SharedEntity]) -> list[list[dict[str, str]]]: ...  # noqa: D102
+
+
+def _size(prompt: Sequence[Mapping[str, str]], count: Count) -> int:
+    return sum(count(message["content"]) for message in prompt)
 
 
 def _extraction_of(passage: StoredPassage) -> str:
@@ -65,11 +81,6 @@ def _extraction_of(passage: StoredPassage) -> str:
     facts = [{"text": fact.text, "entities": fact.entities} for fact in passage.extraction.facts]
     triples = [{"head": head, "relation": rel, "tail": tail} for head, rel, tail in passage.extraction.triples]
     return json.dumps({"facts": facts, "triples": triples}, ensure_ascii=False)
-
-
-def _facts_of(entity: SharedEntity) -> str:
-    facts = [{"n": n, "document": f.document_id, "title": f.title, "text": f.text} for n, f in enumerate(entity.facts)]
-    return json.dumps({"name": entity.name, "facts": facts}, ensure_ascii=False)
 
 
 def _bridges_of(entity: SharedEntity) -> str:

@@ -197,6 +197,7 @@ class Index(OpenIndex):
     ) -> Estimate:
         from minirag.estimating import estimate_llm, estimate_offline
         from minirag.loading import load
+        from minirag.reasoner.by_llm import LLMReasoner
         from minirag.reasoner.offline import OfflineReasoner
         from minirag.splitting import count_tokens
 
@@ -206,9 +207,11 @@ class Index(OpenIndex):
         if (model or self.model) == OFFLINE:
             return estimate_offline(stored, shared)
         reasoner = self.reasoner(model, Ledger())
+        if not isinstance(reasoner, LLMReasoner):
+            return estimate_offline(stored, shared)
         count = partial(count_tokens, self.encoder.tokenizer)
         price = self._models.price(model)
-        return estimate_llm(stored, shared, count=count, price=price, entities_per_call=reasoner.entities_per_call)
+        return estimate_llm(stored, shared, reasoner=reasoner, count=count, price=price)
 
     async def _add(
         self,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minirag import loop
-from minirag.records import Ledger, Task
+from minirag.records import Ledger, Prompts, Task
 
 if TYPE_CHECKING:
     from litellm.router import Router
@@ -93,7 +93,12 @@ class Models:
         return self._reasoner(self._model_for(task, model, models), Ledger()).model
 
     def reasoner(
-        self, model: AnyModel | None, ledger: Ledger, *, models: Mapping[str, AnyModel] | None = None
+        self,
+        model: AnyModel | None,
+        ledger: Ledger,
+        *,
+        models: Mapping[str, AnyModel] | None = None,
+        prompts: Prompts | None = None,
     ) -> Reasoner:
         """Who thinks, counting into `ledger`.
 
@@ -101,6 +106,7 @@ class Models:
             model: In the place of all that the index was opened with; None for those.
             ledger: Gets what its calls take; a `Reasoner` of the user's own keeps its own accounts.
             models: By task, in the place of `model`.
+            prompts: What is special about them; a `Reasoner` of the user's own has its own.
 
         Raises:
             ValueError: If a name is blank, or a task unknown.
@@ -108,7 +114,7 @@ class Models:
         check_tasks(models)
         chosen = {task: self._model_for(task, model, models) for task in TASKS}
         distinct = {_identity(each): each for each in chosen.values()}
-        reasoners = {identity: self._reasoner(each, ledger) for identity, each in distinct.items()}
+        reasoners = {identity: self._reasoner(each, ledger, prompts) for identity, each in distinct.items()}
         if len(reasoners) == 1:
             return next(iter(reasoners.values()))
         from minirag.reasoner.by_task import ReasonerByTask
@@ -137,7 +143,7 @@ class Models:
         alike = INDEXING if task in INDEXING else ASKING
         return next((self._by_task[other] for other in alike if other in self._by_task), OFFLINE)
 
-    def _reasoner(self, model: AnyModel, ledger: Ledger) -> Reasoner:
+    def _reasoner(self, model: AnyModel, ledger: Ledger, prompts: Prompts | None = None) -> Reasoner:
         if model == OFFLINE:
             from minirag.reasoner.offline import OfflineReasoner
 
@@ -146,7 +152,7 @@ class Models:
             return model  # type: ignore[return-value]  # it has been looked at
         from minirag.reasoner.by_llm import LLMReasoner
 
-        return LLMReasoner(self._client(model), ledger)
+        return LLMReasoner(self._client(model), ledger, prompts=prompts)
 
     def _client(self, model: Any) -> LLM:  # noqa: ANN401  any but a reasoner
         identity = _identity(model)

@@ -15,8 +15,9 @@ from minirag.errors import EncoderMismatchError
 from minirag.filtering import Filter, Where, join_filters, parse_filter
 from minirag.models import AnyModel, Models
 from minirag.progress import Listener, Progress
+from minirag.prompting import check_prompts, keep_prompts, prompts_in
 from minirag.ranking import check_k
-from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Settings, Usage
+from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Prompts, Settings, Usage
 from minirag.retrieving import (
     FLAT,
     FUSION_DEPTH,
@@ -69,6 +70,7 @@ class OpenIndex:
         encoder: str | Path | Encoder | None = None,
         mode: Mode = "a",
         settings: Settings | None = None,
+        prompts: Prompts | None = None,
         **llm_options: Any,  # noqa: ANN401
     ) -> None:
         """Open an index, or start one.
@@ -85,6 +87,8 @@ class OpenIndex:
                 embedding model; beside that, triples are encoded by the one that minirag ships. The file remembers it.
             mode: "a" creates the file where there is none; "r" never writes anything, not even a lock.
             settings: How to build it; only when it is created.
+            prompts: Own instructions, languages, examples or whole prompts for a model. The file remembers them, and
+                they replace those that it has; with mode="r" they are this object's alone.
             llm_options: For each `minirag.llm.LLM` that is called by name: `api_base`, `api_key`, `router`, `timeout`,
                 `max_parallel`, and whatever the model takes (`max_tokens`, `seed`, …).
 
@@ -93,11 +97,12 @@ class OpenIndex:
             IndexCorruptError: When the file is damaged or no index.
             IndexVersionError: When a newer minirag wrote it.
             EncoderMismatchError: When the file was built with another encoder or aligner.
-            ValueError: On a wrong mode, or when `settings` differ from the file's own.
+            ValueError: On a wrong mode, when `settings` differ from the file's own, or when `prompts` do not fit.
         """
         if mode not in ("a", "r"):
             raise ValueError(f"mode must be 'a' or 'r', not {mode!r}")
         self.path = Path(path)
+        self._prompts = None if prompts is None else check_prompts(prompts)
         self._models = Models(model, llm_options, models)
         self._turns: dict[int, asyncio.Lock] = {}
         self._filter: Filter | None = None
@@ -110,6 +115,8 @@ class OpenIndex:
             raise ValueError(
                 f"{self.path} was built with {self._differing(settings)}: settings are fixed when it is created"
             )
+        if self._prompts is not None and mode == "a":
+            keep_prompts(self._store, self._prompts)
 
     def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
         if mode == "r" or find_file(self.path).exists():
@@ -175,6 +182,11 @@ class OpenIndex:
     def settings(self) -> Settings:
         """How it is built."""
         return Settings(**self._store.snapshot.header["settings"])
+
+    @property
+    def prompts(self) -> Prompts:
+        """What is special about its prompts: as given when it was opened, else as the file has it."""
+        return self._prompts or prompts_in(self._store.snapshot.header)
 
     @property
     def snapshot(self) -> Snapshot:
@@ -261,6 +273,7 @@ class OpenIndex:
             dimensions=header["encoder"]["dimensions"],
             model=header["model"],
             settings=self.settings,
+            prompts=self.prompts,
             usage=usage_in(header),
             bytes=snapshot.size,
             commits=snapshot.contents.commit,
@@ -410,7 +423,12 @@ class OpenIndex:
     # --- thinking and checking -------------------------------------------------------------------------------------
 
     def reasoner(
-        self, model: AnyModel | None, ledger: Ledger, *, models: Mapping[str, AnyModel] | None = None
+        self,
+        model: AnyModel | None,
+        ledger: Ledger,
+        *,
+        models: Mapping[str, AnyModel] | None = None,
+        prompts: Prompts | None = None,
     ) -> Reasoner:
         """Who thinks: by rules for "offline", else the LLM of that name.
 
@@ -418,11 +436,13 @@ class OpenIndex:
             model: As for `Index`; None for the index's own.
             ledger: Gets what its calls take.
             models: Likewise, for single tasks.
+            prompts: Prevail over the index's own, task by task.
 
         Raises:
             ValueError: If a name is blank, or a task unknown.
         """
-        return self._models.reasoner(model, ledger, models=models)
+        own = self.prompts if prompts is None else prompts.over(self.prompts)
+        return self._models.reasoner(model, ledger, models=models, prompts=own)
 
     @staticmethod
     def verify(path: str | PathLike[str]) -> VerifyReport:

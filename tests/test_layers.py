@@ -31,6 +31,7 @@ ROWS = [
         "minirag.ranking",
         "minirag.loading",
         "minirag.models",
+        "minirag.prompting",
     },
     {"minirag.reasoner"},
     {"minirag.encoder"},

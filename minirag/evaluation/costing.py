@@ -15,7 +15,7 @@ from minirag.evaluation.variants import Variant
 from minirag.index import Index
 from minirag.models import OFFLINE, Models
 from minirag.reasoner.prompts import messages_for
-from minirag.records import Task, Usage
+from minirag.records import Thinking, Usage
 from minirag.splitting import count_tokens
 
 _SAMPLE = 50  # documents whose length is measured
@@ -98,7 +98,7 @@ def _asked(variant: Variant, count: Callable[[str], int], *, passage: int, read:
     """Calls of one question at most, and the tokens that they send."""
     options: Mapping[str, Any] = variant.options
     steps = options.get("steps") or _STEPS
-    calls: dict[Task, int] = {}
+    calls: dict[Thinking, int] = {}
     if variant.strategy == "kirag" and options.get("constructor") is not False:
         calls["extend"] = steps
     elif variant.strategy == "ircot":
@@ -107,11 +107,11 @@ def _asked(variant: Variant, count: Callable[[str], int], *, passage: int, read:
         calls["read"] = 1
     by_passages = variant.strategy in ("naive", "kirag") or options.get("over") == "naive"
     shown = (variant.k or (5 if variant.strategy == "kirag" else 10)) * (passage if by_passages else _FACT)
-    context: dict[Task, int] = {"extend": _CANDIDATES * _FACT, "think": shown, "read": shown}
+    context: dict[Thinking, int] = {"extend": _CANDIDATES * _FACT, "think": shown, "read": shown}
     sent = sum(times * (_constant(task, count) + context[task]) for task, times in calls.items())
     return sum(calls.values()), sent
 
 
-def _constant(task: Task, count: Callable[[str], int]) -> int:
+def _constant(task: Thinking, count: Callable[[str], int]) -> int:
     """Tokens of the task's instructions."""
     return sum(count(str(message["content"])) for message in messages_for(task, {}))

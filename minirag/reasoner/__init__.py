@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from minirag.errors import BudgetExceededError, LLMError
 from minirag.records import (
     BridgingFact,
     ContextItem,
@@ -16,7 +17,10 @@ from minirag.records import (
     Task,
 )
 
-__all__ = ["Reasoner", "who_does"]
+__all__ = ["Bridged", "Reasoner", "bridging_version", "who_does"]
+
+Bridged = tuple[BridgingFact, ...] | LLMError | BudgetExceededError
+"""An entity's bridging facts, or why it has none."""
 
 
 class Reasoner(Protocol):
@@ -29,7 +33,8 @@ class Reasoner(Protocol):
     Attributes:
         model: The LiteLLM name, "offline" for rules that cost nothing, or what an own one calls itself.
         version: Changes whenever the same passage would be extracted or bridged differently by the same model.
-            Part of the key under which replies are kept.
+            Part of the key under which replies are kept. A reasoner whose bridging may change alone also has a
+            `bridging_version`.
         entities_per_call: How many bridge entities one `bridge` call takes.
     """
 
@@ -41,8 +46,11 @@ class Reasoner(Protocol):
         """Atomic facts that stand alone, their entities, and knowledge triples of one passage."""
         ...
 
-    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
-        """For each entity, the bridging facts that join at least two documents; none for a mere namesake."""
+    async def bridge(self, entities: Sequence[SharedEntity]) -> Sequence[Bridged]:
+        """For each entity, the bridging facts that join at least two documents; none for a mere namesake.
+
+        Where some fail and others do not, what failed has its error in the place of its facts.
+        """
         ...
 
     async def extend(self, question: str, chain: Sequence[str], candidates: Sequence[str]) -> Extension:
@@ -63,3 +71,8 @@ def who_does(reasoner: Reasoner, task: Task) -> Reasoner:
     of = getattr(reasoner, "of", None)
     found: Reasoner = reasoner if of is None else of(task)
     return found
+
+
+def bridging_version(reasoner: Reasoner) -> str:
+    """The version of how a reasoner bridges: its own, where it tells it apart from that of extracting."""
+    return str(getattr(reasoner, "bridging_version", reasoner.version))

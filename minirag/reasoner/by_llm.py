@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from minirag.errors import LLMReplyError
+from minirag.errors import BudgetExceededError, LLMError, LLMReplyError, LLMSetupError
 from minirag.llm import LLM
-from minirag.reasoner.fitting import count_fitting, estimate_tokens, fit_entity, json_tokens, split_fitting
+from minirag.reasoner import Bridged
+from minirag.reasoner.bridge_calls import FittedEntity, batches, bridge_data, fit, positions, read_bridges
+from minirag.reasoner.fitting import count_fitting, estimate_tokens
+from minirag.reasoner.numbers import foreign_numbers
 from minirag.reasoner.prompts import fingerprint, messages_for
 from minirag.reasoner.replies import (
     BridgeReply,
@@ -29,15 +31,23 @@ from minirag.records import (
     Extraction,
     Ledger,
     Passage,
+    Prompts,
     Reading,
     SharedEntity,
-    Task,
+    Thinking,
 )
 
-__all__ = ["LLMReasoner"]
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
-_FRAME = 20  # tokens of JSON around an entity
+__all__ = ["BRIDGING_TOKENS", "ENTITIES_PER_CALL", "LLMReasoner"]
+
+ENTITIES_PER_CALL = 8
+BRIDGING_TOKENS = 4_000  # of material in one bridging call: beyond it models skip some of it, and replies get long
+_CHECKS = 1  # counts up when other replies are let through
 _NOT_FOUND = "The context does not hold the answer."
+
+Messages = list[dict[str, str]]
 
 
 class LLMReasoner:
@@ -45,49 +55,110 @@ class LLMReasoner:
 
     Attributes:
         model: The model's name.
-        version: A hash of the extraction's and the bridging's prompts and reply forms.
+        version: A hash of the extraction's prompt and reply forms.
+        bridging_version: The same of the bridging's.
         entities_per_call: How many bridge entities one call takes.
     """
 
-    def __init__(self, llm: LLM, ledger: Ledger, *, entities_per_call: int = 6) -> None:
-        """The model stays the caller's to close."""
-        self._llm, self._ledger = llm, ledger
+    def __init__(
+        self,
+        llm: LLM,
+        ledger: Ledger,
+        *,
+        prompts: Prompts | None = None,
+        entities_per_call: int = ENTITIES_PER_CALL,
+    ) -> None:
+        """The model stays the caller's to close; `prompts` are what the user has set of them."""
+        self._llm, self._ledger, self._prompts = llm, ledger, prompts or Prompts()
         self.model = llm.model
-        self.version = _version()
+        self.version = self._version("extract", ExtractReply, FactReply, TripleReply)
+        self.bridging_version = self._version("bridge", BridgeReply, EntityReply, BridgingFactReply)
         self.entities_per_call = entities_per_call
 
+    # --- indexing --------------------------------------------------------------------------------------------------
+
+    def extraction_prompt(self, text: str, *, title: str) -> Messages:
+        """What `extract` sends of a passage."""
+        return self._messages("extract", {"title": title, "passage": text})
+
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
-        """Facts, entities and triples of a passage, by one call. Blank ones are dropped, doubled ones kept once."""
-        messages = messages_for("extract", {"title": title, "passage": passage.text})
+        """Facts, entities and triples of a passage, by one call.
+
+        Blank ones are dropped, doubled ones kept once. What has a number that neither passage nor title have is
+        dropped, too.
+        """
+        messages = self.extraction_prompt(passage.text, title=title)
         reply = await self._llm.complete(messages, reply=ExtractReply, task="extract", ledger=self._ledger)
+        sources = (passage.text, title)
         facts = dict.fromkeys(
             ExtractedFact(_line(fact.text), _names(fact.entities)) for fact in reply.facts if fact.text.strip()
         )
         triples = dict.fromkeys((_line(t.head), _line(t.relation), _line(t.tail)) for t in reply.triples)
-        return Extraction(tuple(facts), tuple(triple for triple in triples if all(triple)))
+        return Extraction(
+            tuple(fact for fact in facts if not foreign_numbers(fact.text, sources)),
+            tuple(t for t in triples if all(t) and not foreign_numbers(" ".join(t), sources)),
+        )
 
-    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
-        """Bridging facts for each entity. Those that the model left out are asked for once more.
+    def bridging_prompts(self, entities: Sequence[SharedEntity]) -> list[Messages]:
+        """What `bridge` sends of these entities, if the model leaves none out."""
+        fitted, room = self._fit_entities(entities)
+        return [self._bridging_prompt([fitted[p] for p in some]) for some in batches(fitted, room)]
+
+    async def bridge(self, entities: Sequence[SharedEntity]) -> list[Bridged]:
+        """Bridging facts for each entity, or why there are none.
 
         What is too much for one prompt becomes several; what is too much of one entity goes without its documents'
-        last facts.
-
-        Raises:
-            LLMReplyError: If the model leaves an entity out twice.
+        last facts. An entity that the model left out, and each of those of a call whose reply cannot be used, is asked
+        for once more, alone.
         """
-        room = self._room("bridge", {"entities": []})
-        kept = [fit_entity(entity, room - json_tokens(entity.name) - _FRAME) for entity in entities]
-        fitted = [replace(e, facts=tuple(e.facts[p] for p in k)) for e, k in zip(entities, kept, strict=True)]
-        found = await self._bridge_all(fitted, range(len(entities)), room)
-        missing = [position for position in range(len(entities)) if position not in found]
-        found |= await self._bridge_all(fitted, missing, room)
-        still_missing = [entities[position].name for position in missing if position not in found]
-        if still_missing:
-            raise LLMReplyError(self.model, f"gave no bridging facts for {', '.join(still_missing)}, asked twice")
-        return [
-            tuple(replace(fact, sources=tuple(kept[position][source] for source in fact.sources)) for fact in facts)
-            for position, facts in sorted(found.items())
-        ]
+        fitted, room = self._fit_entities(entities)
+        found: dict[int, Bridged] = {}
+        for some in batches(fitted, room):
+            found |= await self._bridge_some(fitted, some)
+        return [found[position] for position in range(len(entities))]
+
+    async def _bridge_some(self, entities: Sequence[FittedEntity], some: Sequence[int]) -> dict[int, Bridged]:
+        """By position; what one entity fails of, the others do not."""
+        found: dict[int, Bridged] = {}
+        try:
+            replies = await self._bridge_once([entities[position] for position in some])
+            found |= {some[place]: facts for place, facts in replies.items()}
+        except LLMReplyError as error:
+            if len(some) == 1:
+                return {some[0]: error}
+        except LLMSetupError:
+            raise
+        except (LLMError, BudgetExceededError) as error:
+            return dict.fromkeys(some, error)
+        for position in some:
+            if position not in found:
+                found[position] = await self._bridge_alone(entities[position])
+        return found
+
+    async def _bridge_alone(self, entity: FittedEntity) -> Bridged:
+        try:
+            found = await self._bridge_once([entity])
+        except LLMSetupError:
+            raise
+        except (LLMError, BudgetExceededError) as error:
+            return error
+        if 0 in found:
+            return found[0]
+        return LLMReplyError(self.model, f"gave no bridging facts for {entity.name}, asked twice")
+
+    async def _bridge_once(self, entities: Sequence[FittedEntity]) -> dict[int, tuple[BridgingFact, ...]]:
+        messages = self._bridging_prompt(entities)
+        reply = await self._llm.complete(messages, reply=BridgeReply, task="bridge", ledger=self._ledger)
+        return read_bridges(reply, entities)
+
+    def _bridging_prompt(self, entities: Sequence[FittedEntity]) -> Messages:
+        return self._messages("bridge", bridge_data(entities))
+
+    def _fit_entities(self, entities: Sequence[SharedEntity]) -> tuple[list[FittedEntity], int]:
+        room = min(self._room("bridge", {"entities": []}), BRIDGING_TOKENS)
+        return [fit(entity, room) for entity in entities], room
+
+    # --- answering -------------------------------------------------------------------------------------------------
 
     async def extend(self, question: str, chain: Sequence[str], candidates: Sequence[str]) -> Extension:
         """The first candidate of the chain that the model would complete (KiRAG's Constructor), or the answer.
@@ -96,9 +167,9 @@ class LLMReasoner:
         """
         given = {"question": question, "chain": list(chain), "candidates": _numbered(candidates)}
         data = self._fit("extend", given, "candidates")
-        messages = messages_for("extend", data)
+        messages = self._messages("extend", data)
         reply = await self._llm.complete(messages, reply=ExtendReply, task="extend", ledger=self._ledger)
-        chosen = _positions(reply.next, len(data["candidates"]))
+        chosen = positions(reply.next, len(data["candidates"]))
         if chosen:
             return Extension(choice=chosen[0])
         known = reply.known and bool(chain) and bool(reply.answer.strip())
@@ -107,7 +178,7 @@ class LLMReasoner:
     async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
         """IRCoT's next sentence; it begins with `prompts.ANSWER_MARK` once the question is answered."""
         data = {"context": _context(evidence), "question": question, "thoughts": list(thoughts)}
-        messages = messages_for("think", self._fit("think", data, "context"))
+        messages = self._messages("think", self._fit("think", data, "context"))
         reply = await self._llm.complete(messages, reply=ThinkReply, task="think", ledger=self._ledger)
         return _line(reply.thought)
 
@@ -119,89 +190,30 @@ class LLMReasoner:
         """
         given = {"context": _context(evidence), "chain": list(chain), "question": question}
         data = self._fit("read", given, "context")
-        messages = messages_for("read", data)
+        messages = self._messages("read", data)
         reply = await self._llm.complete(messages, reply=ReadReply, task="read", ledger=self._ledger)
         answer = reply.answer.strip()
         if not reply.found:
             return Reading(answer or _NOT_FOUND, found=False, items=())
-        return Reading(answer, found=True, items=tuple(_positions(reply.items, len(data["context"]))))
+        return Reading(answer, found=True, items=tuple(positions(reply.items, len(data["context"]))))
 
-    def _fit(self, task: Task, data: Mapping[str, Any], key: str) -> dict[str, Any]:
+    # --- prompts ---------------------------------------------------------------------------------------------------
+
+    def _version(self, task: Thinking, *forms: type[BaseModel]) -> str:
+        return f"llm-{_CHECKS}-{fingerprint(task, self._prompts.of(task), forms)}"
+
+    def _messages(self, task: Thinking, data: Mapping[str, Any]) -> Messages:
+        return messages_for(task, data, self._prompts.of(task))
+
+    def _fit(self, task: Thinking, data: Mapping[str, Any], key: str) -> dict[str, Any]:
         """The data with as many of the items under `key`, which come best first, as the window has room for."""
         room = self._room(task, {**data, key: []})
         return {**data, key: data[key][: count_fitting(data[key], room)]}
 
-    def _room(self, task: Task, data: Mapping[str, Any]) -> int:
+    def _room(self, task: Thinking, data: Mapping[str, Any]) -> int:
         """How many tokens the window has left beside a prompt with this data."""
-        taken = sum(estimate_tokens(message["content"]) for message in messages_for(task, data))
+        taken = sum(estimate_tokens(message["content"]) for message in self._messages(task, data))
         return self._llm.prompt_tokens - taken
-
-    async def _bridge_all(
-        self, entities: Sequence[SharedEntity], positions: Sequence[int], room: int
-    ) -> dict[int, tuple[BridgingFact, ...]]:
-        """`_bridge_once`, in as many prompts as it takes."""
-        found: dict[int, tuple[BridgingFact, ...]] = {}
-        sizes = [_FRAME + json_tokens([entities[p].name, _facts_of(entities[p], 1000)]) for p in positions]
-        for some in split_fitting(positions, sizes, room):
-            found |= await self._bridge_once(entities, some)
-        return found
-
-    async def _bridge_once(
-        self, entities: Sequence[SharedEntity], positions: Sequence[int]
-    ) -> dict[int, tuple[BridgingFact, ...]]:
-        """By position, the entities that the model answered for. Facts are numbered through the whole call."""
-        listed: list[dict[str, Any]] = []
-        first_numbers: list[int] = []
-        next_number = 1
-        for number, position in enumerate(positions, start=1):
-            entity = entities[position]
-            first_numbers.append(next_number)
-            listed.append({"n": number, "name": entity.name, "facts": _facts_of(entity, next_number)})
-            next_number += len(entity.facts)
-        messages = messages_for("bridge", {"entities": listed})
-        reply = await self._llm.complete(messages, reply=BridgeReply, task="bridge", ledger=self._ledger)
-        found: dict[int, tuple[BridgingFact, ...]] = {}
-        for answered in reply.entities:
-            if 1 <= answered.entity <= len(positions):
-                position = positions[answered.entity - 1]
-                joined = _bridging_facts(answered.facts, entities[position], first_numbers[answered.entity - 1])
-                found[position] = tuple(dict.fromkeys((*found.get(position, ()), *joined)))
-        return found
-
-
-def _version() -> str:
-    forms = (ExtractReply, FactReply, TripleReply, BridgeReply, EntityReply, BridgingFactReply)
-    return "llm-" + fingerprint(*(("extract", form) for form in forms[:3]), *(("bridge", form) for form in forms[3:]))
-
-
-def _facts_of(entity: SharedEntity, first_number: int) -> list[dict[str, Any]]:
-    """The documents are called A, B, … in the order of their facts: titles may be empty or alike."""
-    letters: dict[str, str] = {}
-    listed = []
-    for number, fact in enumerate(entity.facts, start=first_number):
-        letter = letters.setdefault(fact.document_id, _letters(len(letters)))
-        listed.append({"n": number, "document": letter, "title": fact.title, "text": fact.text})
-    return listed
-
-
-def _letters(position: int) -> str:
-    """A, B, … Z, AA, AB, …."""
-    before, last = divmod(position, 26)
-    return (_letters(before - 1) if before else "") + chr(ord("A") + last)
-
-
-def _bridging_facts(
-    replies: Sequence[BridgingFactReply], entity: SharedEntity, first_number: int
-) -> list[BridgingFact]:
-    """Those with a text and with sources in at least two documents of the entity."""
-    kept = []
-    for reply in replies:
-        numbers = [number - first_number + 1 for number in reply.sources]
-        sources = tuple(sorted(_positions(numbers, len(entity.facts))))
-        documents = {entity.facts[source].document_id for source in sources}
-        if reply.text.strip() and len(documents) >= 2:
-            kept.append(BridgingFact(_line(reply.text), sources))
-    return kept
 
 
 def _context(evidence: Sequence[ContextItem]) -> list[dict[str, Any]]:
@@ -210,11 +222,6 @@ def _context(evidence: Sequence[ContextItem]) -> list[dict[str, Any]]:
 
 def _numbered(texts: Sequence[str]) -> list[dict[str, Any]]:
     return [{"n": n, "text": text} for n, text in enumerate(texts, start=1)]
-
-
-def _positions(numbers: Sequence[int], count: int) -> list[int]:
-    """Numbers from 1 to positions from 0: each once, in order, without those outside the list."""
-    return [number - 1 for number in dict.fromkeys(numbers) if 1 <= number <= count]
 
 
 def _line(text: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from minirag.reasoner import Reasoner
-from minirag.records import BridgingFact, ContextItem, Extension, Extraction, Passage, Reading, SharedEntity, Task
+from minirag.reasoner import Bridged, Reasoner
+from minirag.records import ContextItem, Extension, Extraction, Passage, Reading, SharedEntity, Task
 
 __all__ = ["ReasonerByTask"]
 
@@ -34,7 +34,7 @@ class ReasonerByTask:
         """As its reasoner does."""
         return await self.of("extract").extract(passage, title=title)
 
-    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
+    async def bridge(self, entities: Sequence[SharedEntity]) -> Sequence[Bridged]:
         """As its reasoner does."""
         return await self.of("bridge").bridge(entities)
 

@@ -6,9 +6,8 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from minirag.reasoner import Reasoner, who_does
+from minirag.reasoner import Bridged, Reasoner, who_does
 from minirag.records import (
-    BridgingFact,
     ContextItem,
     Extension,
     ExtractedFact,
@@ -77,7 +76,7 @@ class GivenTriples:
         own = [t for t in self._triples[passage.document_id] if passage.start == 0 or t[2].casefold() in text]
         return Extraction(found.facts, tuple(own))
 
-    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
+    async def bridge(self, entities: Sequence[SharedEntity]) -> Sequence[Bridged]:
         """As the other does."""
         return await self._reasoner.bridge(entities)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from minirag.records import Thinking
+
 __all__ = [
+    "REPLIES",
     "BridgeReply",
     "BridgingFactReply",
     "EntityReply",
@@ -22,7 +26,7 @@ __all__ = [
 class FactReply(BaseModel):
     """One atomic fact."""
 
-    text: str = Field(description="One sentence that can be understood without the passage.")
+    text: str = Field(description="One full sentence that can be understood without the passage.")
     entities: list[str] = Field(description="The names in that sentence, each in its full form.")
 
 
@@ -100,3 +104,13 @@ class ThinkReply(BaseModel):
         if not self.thought.strip():
             raise ValueError("thought is empty")
         return self
+
+
+REPLIES: Mapping[Thinking, type[BaseModel]] = {
+    "extract": ExtractReply,
+    "bridge": BridgeReply,
+    "read": ReadReply,
+    "extend": ExtendReply,
+    "think": ThinkReply,
+}
+"""The form of each task's reply."""

@@ -5,6 +5,14 @@ from __future__ import annotations
 from minirag.records.answers import Answer, Citation, Evidence, Step
 from minirag.records.budget import Budget
 from minirag.records.cost import Call, Ledger, Task, Usage, counting, running_ledger
+from minirag.records.prompting import (
+    THINKING,
+    PromptExample,
+    Prompts,
+    TaskPrompt,
+    Thinking,
+    fill_template,
+)
 from minirag.records.reports import AddReport, DeleteReport, Estimate, Failure, ImportReport, IndexInfo
 from minirag.records.settings import Settings
 from minirag.records.thinking import (
@@ -21,6 +29,7 @@ from minirag.records.units import KINDS, Bridge, Document, Fact, Hit, Kind, Pass
 
 __all__ = [
     "KINDS",
+    "THINKING",
     "AddReport",
     "Answer",
     "Bridge",
@@ -44,14 +53,19 @@ __all__ = [
     "Kind",
     "Ledger",
     "Passage",
+    "PromptExample",
+    "Prompts",
     "Reading",
     "Settings",
     "SharedEntity",
     "SourcedFact",
     "Step",
     "Task",
+    "TaskPrompt",
+    "Thinking",
     "Triple",
     "Usage",
     "counting",
+    "fill_template",
     "running_ledger",
 ]

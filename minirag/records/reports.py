@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from minirag.records.cost import Usage
+from minirag.records.prompting import Prompts
 from minirag.records.settings import Settings
 
 
@@ -94,6 +95,7 @@ class IndexInfo:
         bytes: Size of the file.
         commits: How many there were.
         segments: Parts that it lies in; 1 after compaction.
+        prompts: What is special about its prompts.
     """
 
     path: str
@@ -113,11 +115,16 @@ class IndexInfo:
     bytes: int
     commits: int
     segments: int
+    prompts: Prompts = field(default_factory=Prompts)
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What `Index.add` would take, from a rehearsal by rules: expect it to be off by some tens of percent.
+    """What `Index.add` would take, from a rehearsal in which rules stand in for the model.
+
+    The prompts are those that would be sent. What the model will find in the passages is not known beforehand: names
+    and replies are the rules', and the model's may be more or fewer by some tens of percent. Calls that are repeated,
+    after faults or for replies that cannot be used, come on top, and so does a reasoning model's thinking.
 
     Attributes:
         documents: How many are new or changed.
@@ -127,6 +134,7 @@ class Estimate:
         prompt_tokens: Tokens sent, by the encoder's tokenizer.
         completion_tokens: Tokens received, likewise.
         cost: Dollars; 0.0 offline, None where the model's price is unknown.
+        bridging_calls: How many of the calls are for bridge entities.
     """
 
     documents: int
@@ -136,6 +144,7 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost: float | None
+    bridging_calls: int = 0
 
     @property
     def tokens(self) -> int:
