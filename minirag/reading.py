@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
@@ -489,11 +489,6 @@ class FilteredIndex(OpenIndex):
         """Path, model and filter."""
         shown = self._filter.text if self._filter else None
         return f"{super().__repr__()}.filtered({shown})"
-
-    def info(self) -> IndexInfo:
-        """As of the index, but for the counts, and for what failed in other documents."""
-        found = super().info()
-        return replace(found, failed=tuple(each for each in found.failed if each.id.rpartition("#")[0] in self))
 
     def close(self) -> None:
         """Nothing: the index that this is a view of stays open."""

@@ -18,8 +18,9 @@ from minirag.answering import aask, aretrieve, retrieve
 from minirag.reading import OpenIndex
 from minirag.records import KINDS, Evidence, Hit
 from minirag.strategies import STRATEGIES
+from tests.loopback import Entry, Loopback, Request, Served, honest
 from tests.remembering import RememberingEncoder
-from tests.stored import PEOPLE, PLACES, answers_of, contents_of, open_offline
+from tests.stored import PEOPLE, PLACES, answers_of, contents_of, open_offline, shipped_encoder
 
 QUESTION = "Where was the director of the film Aylwin born?"
 AYLWIN = Document(
@@ -183,10 +184,36 @@ def test_a_view_follows_its_index(tmp_path: Path) -> None:
         assert (view.search(QUESTION), len(index)) == ([], 2)
 
 
-def test_failures_of_others_are_not_told(tmp_path: Path) -> None:
-    with open_offline(tmp_path / "notes.usearch") as index:
-        index.add([AYLWIN, ACTOR], progress=False)
-        assert index.filtered({"tenant": "a"}).info().failed == ()
+def test_nothing_of_others_leaves_by_a_view(tmp_path: Path) -> None:
+    """Ids of passages that failed, names that could not be bridged, exports and pictures."""
+
+    def refusing(request: Request) -> Entry:
+        task = json.loads(request.prompt.split("\n", 1)[0])["task"]
+        return Served(text="no") if task == "bridge" or "English" in request.prompt else honest(request)
+
+    more = Document("other", "Secret Silver is sought by Henry Edwards.", "Secret Silver", {"tenant": "b"})
+    clone = Document("clone", "Secret Silver is lost.", "Lost silver", {"tenant": "b"})
+    path = tmp_path / "notes.usearch"
+    with (
+        Loopback(refusing) as server,
+        Index(path, model="openai/m", api_base=server.api_base, api_key="k", encoder=shipped_encoder()) as index,
+    ):
+        index.add([AYLWIN, ACTOR, PAINTER, more, clone], progress=False)
+        told = [failure.id.partition("#")[0] for failure in index.info().failed]
+        assert told == ["actor", "bridge entity Henry Edwards", "bridge entity Secret Silver"]
+        assert index.info().pending == 2
+        view = index.filtered({"tenant": "a"})
+        assert (view.info().failed, view.info().pending) == ((), 1)
+        assert [failure.id.partition("#")[0] for failure in index.filtered({"tenant": "b"}).info().failed] == ["actor"]
+        for name in ("export.jsonl", "export.graphml", "picture.html"):
+            target = tmp_path / name
+            if name == "picture.html":
+                view.draw(target, progress=False)
+            else:
+                view.export(target, progress=False)
+            written = target.read_text(encoding="utf-8")
+            assert "Aylwin" in written
+            assert [word for word in ("Secret", "Weston", "actor#", "clone") if word in written] == []
 
 
 # --- as if nothing else were there -----------------------------------------------------------------------------------

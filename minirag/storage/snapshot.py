@@ -67,12 +67,13 @@ class Snapshot:
         self.segments = tuple(
             Segment(entry, _reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
         )
+        self._header: Mapping[str, Any] = self.contents.header
         self._through = lru_cache(maxsize=_KEPT_FILTERS)(self._see_through)
 
     @property
     def header(self) -> Mapping[str, Any]:
         """Encoder, aligner, settings and totals, as the commit holds them."""
-        return self.contents.header
+        return self._header
 
     def read(self, name: str, section: Section) -> memoryview:
         """The bytes of a section; its checksum is verified the first time.
@@ -115,6 +116,8 @@ class Snapshot:
             by_rules=not self._was_model_used,
             group=lambda metadata: group_of(metadata, within),
         )
+        told = [each for each in self.header["failed_passages"] if seen.find_document(each[0].rpartition("#")[0])]
+        seen._header = {**self.header, "failed_passages": told, "failed_names": []}
         return seen
 
     @property
@@ -157,9 +160,19 @@ class Snapshot:
 
     @property
     def pending(self) -> NDArray[np.uint64]:
-        """Hashes of the entity names that are still to be bridged, `(n,)`."""
+        """Hashes of the entity names that are still to be bridged, `(n,)`: of those that are named here."""
         section = self.contents.pending
-        return np.frombuffer(self.read("pending entities", section) if section else b"", "<u8")
+        pending = np.frombuffer(self.read("pending entities", section) if section else b"", "<u8")
+        if not any(segment.is_filtered for segment in self.segments):
+            return pending
+        return pending[[self._is_named(key) for key in pending.tolist()]] if len(pending) else pending
+
+    def _is_named(self, key: int) -> bool:
+        for segment in self.segments:
+            alive, facts = segment.alive("facts"), segment.facts_by_entity.find(key)
+            if len(facts) and (alive is None or alive[facts].any()):
+                return True
+        return False
 
     def sections(self) -> Iterator[tuple[str, Section]]:
         """All sections that are live, named with their segment."""
