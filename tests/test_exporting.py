@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from minirag import Document, Index
+from minirag import Document, Index, import_index
 from minirag.errors import OutputError
 from tests.chained import build_with_strays
 from tests.stored import contents_of, open_offline, vectors_of
@@ -127,6 +127,27 @@ def test_wrong_arguments(index: Index, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="could not be written: No such file or directory"):
         index.export(tmp_path / "no" / "notes.jsonl")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_through_a_filter_nothing_is_told_of_the_rest(tmp_path: Path) -> None:
+    ours = Document("ours", "Ada Brell wrote a book in Karsund.", "A book", {"tenant": 1})
+    theirs = Document("theirs", "Ada Brell has a zebrafish.", "Zebrafish", {"tenant": 2})
+    with open_offline(tmp_path / "notes.usearch") as index:
+        index.add([ours, theirs], progress=False)
+        view = index.filtered({"tenant": 1})
+        written = []
+        for options in ({"format": "jsonl"}, {"format": "graphml"}):
+            file = BytesIO()
+            view.export(file, progress=False, **options)  # type: ignore[arg-type]  # the two formats
+            written.append(file.getvalue())
+        page = BytesIO()
+        view.draw(page, progress=False)
+
+    assert [text for text in (*written, page.getvalue()) if b"ebrafish" in text or b"theirs" in text] == []
+    assert all(b"Karsund" in text for text in (*written, page.getvalue()))
+    assert set(json.loads(written[0].splitlines()[0])["header"]) == {"encoder", "aligner", "settings", "model"}
+    report = import_index(BytesIO(written[0]), tmp_path / "ours.usearch", progress=False)
+    assert (report.documents, report.bridges) == (1, 0)
 
 
 # --- GraphML -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from minirag import Document, Index, Settings, ask, import_index
 from minirag.cli import program
-from minirag.encoder import Role
+from minirag.encoder import HostedEncoder, Role
 from minirag.errors import IndexFileError, InputError
 from minirag.importing.lines import Lines
 from minirag.importing.rebuilding import rebuild
@@ -178,6 +178,22 @@ def test_nothing_is_paid_for_twice(tmp_path: Path) -> None:
             extracted = [request for request in server.requests if '"task": "extract"' in request.prompt]
             assert len(extracted) == 1  # what had failed
             assert copy.info().failed == ()
+
+
+def test_a_hosted_encoder_is_asked_for_nothing(tmp_path: Path) -> None:
+    with Loopback(honest) as server:
+        encoder = HostedEncoder("openai/any-embedding", api_base=server.api_base, api_key="k")
+        with Index(tmp_path / "notes.usearch", model="offline", encoder=encoder) as index:
+            index.add(make_documents(4), progress=False)
+            content = export_of(index)
+            asked = len(server.requests)
+            again = HostedEncoder("openai/any-embedding", api_base=server.api_base, api_key="k")
+            report = import_index(BytesIO(content), tmp_path / "copy.usearch", encoder=again, progress=False)
+            again.close()
+            assert not report.encoded
+            assert len(server.requests) == asked
+            with Index(tmp_path / "copy.usearch", model="offline", encoder=encoder, mode="r") as copy:
+                assert export_of(copy) == content
 
 
 # --- broken files --------------------------------------------------------------------------------------------------

@@ -19,18 +19,24 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 COUNTED = ("documents", "passages", "facts", "triples", "bridges")
-_DERIVED = "failed_passages"  # of the header: passages say it themselves
+_DERIVED = ("failed_passages",)  # of the header: passages say it themselves
+_SHARED = ("encoder", "aligner", "settings", "model")  # of the header: tells nothing of documents
 
 
 def record_lines(snapshot: Snapshot, *, vectors: bool, progress: Callable[[int], None]) -> Iterator[bytes]:
-    """All lines of an export, each with its line break, in the order of the index file."""
+    """All lines of an export, each with its line break, in the order of the index file.
+
+    Through a filter, nothing is told of what it hides: no failures, no account of what building took.
+    """
+    filtered = any(segment.is_filtered for segment in snapshot.segments)
+    hidden = {*_DERIVED, *(name for name in snapshot.header if filtered and name not in _SHARED)}
     yield _line(
         {
             "type": "index",
             "format": FORMAT,
             "vectors": vectors,
             "counts": {name: snapshot.count(name) for name in COUNTED},
-            "header": {name: value for name, value in snapshot.header.items() if name != _DERIVED},
+            "header": {name: value for name, value in snapshot.header.items() if name not in hidden},
         }
     )
     for segment in snapshot.segments:
@@ -41,7 +47,8 @@ def record_lines(snapshot: Snapshot, *, vectors: bool, progress: Callable[[int],
         for row in rows_alive(segment, "bridges"):
             yield _line(_bridge(segment, row, vectors=vectors))
             progress(1)
-    yield _line({"type": "end", "pending": [f"{key:016x}" for key in snapshot.pending.tolist()]})
+    pending = [] if filtered else snapshot.pending.tolist()
+    yield _line({"type": "end", "pending": [f"{key:016x}" for key in pending]})
 
 
 def _document(segment: Segment, row: int, *, vectors: bool) -> dict[str, Any]:

@@ -110,16 +110,11 @@ class _Rebuilding:
     ) -> None:
         self._path = path
         self._encoder, self._aligner = encoder, aligner_of(encoder)
-        described = describe_encoders(encoder, source)
-        same = all(
-            ours["fingerprint"] == theirs.get("fingerprint")
-            for ours, theirs in (
-                (described["encoder"], head.header["encoder"]),
-                (described["aligner"], aligner_in(head.header)),
-            )
-        )
+        wanted = head.header["encoder"]["fingerprint"], aligner_in(head.header).get("fingerprint")
+        same = wanted == (encoder.fingerprint, self._aligner.fingerprint)
         self.encodes = not (same and head.has_vectors)
-        self._header = head.header if same else {**head.header, **described}
+        # A hosted encoder is not asked for anything unless it has to encode.
+        self._header = head.header if same else {**head.header, **describe_encoders(encoder, source)}
         self._dimensions = dimensions_in(self._header)
         self._progress = progress
         self._most = part

@@ -65,6 +65,8 @@ def read_head(record: Json) -> Head:
         _field(header, name, dict)
     for name in ("fingerprint", "name"):
         _field(header["encoder"], name, str)
+    if record.get("vectors") is True:
+        _field(header["encoder"], "dimensions", int)
     try:
         Settings(**header["settings"])
     except (TypeError, ValueError) as error:
