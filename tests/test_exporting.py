@@ -200,7 +200,7 @@ def test_graphml_joins_all_records(index: Index) -> None:
         ("joins", "henry"),
     ]
     relations = [
-        (graph.nodes[one]["label"], fields["label"], graph.nodes[other]["label"], fields["source"].partition("#")[0])
+        (graph.nodes[one]["label"], fields["label"], graph.nodes[other]["label"], fields["passage"].partition("#")[0])
         for one, other, fields in graph.edges
         if fields["kind"] == "relation"
     ]

@@ -6,7 +6,7 @@ Nodes have a `kind` (document, passage, fact, entity or bridge), a `label` and a
     holds       document → passage
     states      passage → fact
     names       fact → entity
-    relation    entity → entity, for a triple: its `label` is the relation, its `source` the passage that says so
+    relation    entity → entity, for a triple: its `label` is the relation, its `passage` the one that says so
     about       bridge → entity
     joins       bridge → passage
 """
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from minirag.storage.snapshot import Snapshot
 
 NODE_FIELDS = ("kind", "label", "text", "metadata")
-EDGE_FIELDS = ("kind", "label", "source")
+EDGE_FIELDS = ("kind", "label", "passage")
 _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # in XML 1.0
 
 
@@ -70,7 +70,7 @@ class _Graph:
             for head, relation, tail in passage.extraction.triples:
                 subject = yield from self._entity(head)
                 object_ = yield from self._entity(tail)
-                yield self._edge(subject, object_, kind="relation", label=relation, source=identity)
+                yield self._edge(subject, object_, kind="relation", label=relation, passage=identity)
 
     def bridge(self, bridge: Bridge) -> Iterator[str]:
         own = f"bridge:{bridge.id}"

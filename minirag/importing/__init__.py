@@ -48,7 +48,8 @@ def import_index(
     """Build a new index from an export of another one, or from triples made elsewhere, without calling any model.
 
     What was paid for is kept: `Index.add` of the same documents, with whatever model, then finds them unchanged.
-    Vectors are taken as they are where the encoder is the same, else computed.
+    Vectors are taken as they are where the encoder is the same, else computed. An export is read a line at a time; of
+    more than 100,000 units, the index has several segments, which `Index.compact` makes one.
 
     Args:
         source: The file, or an open binary one: what `Index.export` wrote as JSON Lines (see `minirag.exporting`), or

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from minirag.records import Bridge
     from minirag.storage.segment_data import SegmentData
 
-PART = 250_000  # units that are held at once
+PART = 100_000  # units that are held at once: some 200 MB
 _KINDS = ("passages", "facts", "triples", "bridges")
 
 

@@ -132,11 +132,11 @@ class View {
     const xs = this.shown.map((node) => node.x);
     const ys = this.shown.map((node) => node.y);
     const [left, right, top, bottom] = [Math.min(...xs), Math.max(...xs), Math.min(...ys), Math.max(...ys)];
-    const [aside, above] = [Math.min(80, width / 7), 60];
-    const wanted = Math.min((width - 2 * aside) / (right - left || 1), (height - 2 * above) / (bottom - top || 1));
+    const [aside, above, below] = [Math.min(80, width / 7), 45, 85]; // room for names, and for the buttons below
+    const wanted = Math.min((width - 2 * aside) / (right - left || 1), (height - above - below) / (bottom - top || 1));
     this.scale = clamp(wanted, FARTHEST, 1.6);
     this.x = width / 2 - ((left + right) / 2) * this.scale;
-    this.y = height / 2 - ((top + bottom) / 2) * this.scale;
+    this.y = (height + above - below) / 2 - ((top + bottom) / 2) * this.scale;
     this.draw();
   }
 
