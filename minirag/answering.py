@@ -253,5 +253,6 @@ def _cite(snapshots: Sequence[Snapshot], hits: Sequence[Hit]) -> tuple[Citation,
         if found is not None:
             passage, title, metadata = found
             number = len(citations) + 1
-            citations.append(Citation(number, passage.document_id, passage.id, title, passage.text, metadata))
+            cited = passage.document_id, passage.id, title, passage.text, metadata, passage.location
+            citations.append(Citation(number, *cited))
     return tuple(citations)

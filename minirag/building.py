@@ -148,7 +148,7 @@ class Builder:
             found = self._snapshot.find_document(item.id)
             if found is None:
                 report.added.append(item.id)
-            elif found[0].documents[found[1]][3] == content_hash(item) and not reextract:
+            elif _is_unchanged(found, item) and not reextract:
                 report.unchanged.append(item.id)
                 continue
             else:
@@ -381,6 +381,12 @@ def _take(source: Iterator[Item]) -> list[Item]:
     return list(islice(source, BATCH))
 
 
+def _is_unchanged(found: tuple[Segment, int], document: Document) -> bool:
+    """Whether content and file are those that are stored: a document that moved to another file gets that one."""
+    segment, row = found
+    return segment.documents[row][3] == content_hash(document) and segment.source(row) == document.source
+
+
 def _store_document(
     document: Document, passages: Sequence[tuple[Passage, Extraction | LLMError, str]]
 ) -> StoredDocument:
@@ -394,4 +400,7 @@ def _store_document(
         else:
             stored.append(StoredPassage(passage.text, passage.start, before, key, result))
     content = content_hash(document)
-    return StoredDocument(document.id, document.title, document.metadata, content, document.text[end:], stored)
+    of_file = document.places, document.source
+    return StoredDocument(
+        document.id, document.title, document.metadata, content, document.text[end:], stored, *of_file
+    )

@@ -10,7 +10,7 @@ import numpy as np
 from minirag.naming.names import normalise_name
 from minirag.splitting import embedded_text
 from minirag.storage.segment import StoredDocument
-from minirag.storage.segment_data import SegmentData
+from minirag.storage.segment_data import SegmentData, titled_passages
 from minirag.storage.vectors import quantise
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def texts_of(documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> list[list[str]]:
     """What is encoded of passages, facts, triples and bridging facts: four lists, in the order of the records."""
-    passages = [(passage, document.title) for document in documents for passage in document.passages]
+    passages = list(titled_passages(documents))
     extractions = [passage.extraction for passage, _ in passages if passage.extraction is not None]
     return [
         [embedded_text(passage.text, title=title) for passage, title in passages],

@@ -11,6 +11,7 @@ import xxhash
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import ExtractedFact, Extraction, Passage
+from minirag.records.places import titled
 from minirag.storage.journal import Journal
 
 Progress = Callable[[int], None]
@@ -20,7 +21,7 @@ Item = TypeVar("Item")
 def extraction_key(passage: Passage, *, title: str, reasoner: Reasoner) -> str:
     """Under which a reply is kept: the same text, title, extracting model and prompt version give the same key."""
     extractor = who_does(reasoner, "extract")
-    parts = ["extract", extractor.model, extractor.version, title, passage.text]
+    parts = ["extract", extractor.model, extractor.version, titled(title, passage.headings), passage.text]
     return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
 
 

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop
 from minirag.encoder import check_budget
-from minirag.errors import BudgetExceededError, IndexReadOnlyError
+from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.models import OFFLINE
 from minirag.progress import Listener, Progress
+from minirag.pruning import MOST, REFUSED, Seen, find_gone
 from minirag.reading import OpenIndex, normalise_name
 from minirag.records import (
     AddReport,
     DeleteReport,
     Estimate,
+    Failure,
     Ledger,
     Usage,
     counting,
@@ -28,6 +30,8 @@ from minirag.storage.store import Store
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
 if TYPE_CHECKING:
+    from os import PathLike
+
     from minirag.building import Builder
     from minirag.encoder import Encoder
     from minirag.loading import Source
@@ -54,6 +58,8 @@ class Index(OpenIndex):
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
         max_cost: float | None = None,
+        prune: bool = False,
+        prune_most: float = MOST,
     ) -> AddReport:
         """Index documents: split, extract, encode, bridge, commit.
 
@@ -68,6 +74,9 @@ class Index(OpenIndex):
                 those that would be extracted.
             on_skip: Told each file that a folder's walk passed over.
             max_cost: Dollars that this call may spend; None for no limit.
+            prune: Afterwards delete what came from the folders among `documents` and is gone from them; see `prune`.
+            prune_most: The share of a folder's documents that may go, from 0 to 1. Where it is more, none goes, and the
+                report's `failed` says so.
 
         Returns:
             What was added, updated, unchanged and failed, and what it took.
@@ -79,9 +88,10 @@ class Index(OpenIndex):
             LLMSetupError: When the model cannot be called at all. What was paid for is kept for the next `add`.
             BudgetExceededError: When the next call might cost more than `max_cost` leaves. Documents that were done are
                 in the index (`error.report`), replies for the others are kept: the next `add` goes on from there.
-            InputError: When `max_cost` is given for a model of unknown price.
+            InputError: When `max_cost` is given for a model of unknown price, or `prune` without any folder.
         """
-        return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost))
+        pruning = prune_most if prune else None
+        return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
 
     async def aadd(
         self,
@@ -92,9 +102,12 @@ class Index(OpenIndex):
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
         max_cost: float | None = None,
+        prune: bool = False,
+        prune_most: float = MOST,
     ) -> AddReport:
         """`add`, to be awaited."""
-        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost))
+        pruning = prune_most if prune else None
+        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
 
     def delete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
         """Take documents out, with everything derived from them.
@@ -117,6 +130,34 @@ class Index(OpenIndex):
     async def adelete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
         """`delete`, to be awaited."""
         return await loop.await_(self._delete(ids, progress))
+
+    def prune(
+        self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
+    ) -> DeleteReport:
+        """Delete the documents that were read from files below a folder which are not there any more.
+
+        Documents that came from elsewhere stay, whatever their ids. Nothing is read or converted: what vanished from a
+        `.json` or `.jsonl` file that is still there, only `add(folder, prune=True)` sees.
+
+        Args:
+            folder: As it was given to `add`; a relative one is looked up from where the program runs.
+            most: The share of the folder's documents that may go, from 0 to 1.
+            progress: As for `add`.
+
+        Raises:
+            InputError: If it is no folder that can be read, or more than `most` would go; nothing is deleted then.
+            ValueError: If `most` is out of range.
+            IndexReadOnlyError: When opened with mode="r".
+            IndexLockedError: When somebody else is writing.
+            IndexWriteError: When the disk refuses.
+        """
+        return loop.run(self._prune(folder, most, progress))
+
+    async def aprune(
+        self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
+    ) -> DeleteReport:
+        """`prune`, to be awaited."""
+        return await loop.await_(self._prune(folder, most, progress))
 
     def compact(self) -> None:
         """Write the file afresh, without what was deleted or replaced; happens by itself when much has gathered."""
@@ -221,13 +262,42 @@ class Index(OpenIndex):
         triples: Mapping[str, Iterable[Sequence[str]]] | None,
         on_skip: Callable[[Path], None] | None,
         max_cost: float | None,
+        pruning: float | None,
     ) -> AddReport:
-        from minirag.loading import load
+        from minirag.loading import find_folders, load
 
-        items = load(documents, on_skip=on_skip)
-        return await self._build(
-            progress, lambda builder: builder.add(items, reextract=reextract), triples=triples, max_cost=max_cost
-        )
+        folders: list[Path] = []
+        if pruning is not None:
+            documents, folders = find_folders(documents)
+            if not folders:
+                raise InputError(f"{REFUSED}none of the documents is a folder that is there")
+        seen = Seen()
+        items = seen.watch(load(documents, on_skip=on_skip))
+
+        async def work(builder: Builder) -> AddReport:
+            report = await builder.add(items, reextract=reextract)
+            for folder in folders:
+                report = await self._prune_after(builder, report, folder, pruning or 0.0, seen)
+            return report
+
+        return await self._build(progress, work, triples=triples, max_cost=max_cost)
+
+    async def _prune_after(
+        self, builder: Builder, report: AddReport, folder: Path, most: float, seen: Seen
+    ) -> AddReport:
+        try:
+            gone = find_gone(self._store.snapshot, folder, most=most, seen=seen)
+        except InputError as error:
+            return replace(report, failed=(*report.failed, Failure(folder.as_posix(), str(error))))
+        done = await builder.delete(gone)
+        return replace(report, deleted=(*report.deleted, *done.deleted), failed=(*report.failed, *done.failed))
+
+    async def _prune(self, folder: str | PathLike[str], most: float, progress: bool | Listener) -> DeleteReport:
+        async def work(builder: Builder) -> DeleteReport:
+            self._store.refresh()
+            return await builder.delete(find_gone(self._store.snapshot, Path(folder), most=most))
+
+        return await self._build(progress, work)
 
     async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)

@@ -72,7 +72,7 @@ class Relabelled(NamedTuple):
 
 def restore(stored: StoredDocument) -> Document:
     """The document as the user gave it."""
-    return Document(stored.id, restore_text(stored), stored.title, stored.metadata)
+    return Document(stored.id, restore_text(stored), stored.title, stored.metadata, stored.places, stored.source)
 
 
 def relabel(document: Document, segment: Segment, row: int, *, number: int) -> Relabelled | None:
@@ -86,10 +86,10 @@ def relabel(document: Document, segment: Segment, row: int, *, number: int) -> R
     """
     before = read_document(segment, row)
     known = restore(before)
-    same = (known.title, known.text) == (document.title, document.text)
+    same = (known.title, known.text, known.places) == (document.title, document.text, document.places)
     if not same or any(passage.failure is not None for passage in before.passages):
         return None
-    now = replace(before, metadata=document.metadata, content=content_hash(document))
+    now = replace(before, metadata=document.metadata, content=content_hash(document), source=document.source)
     return Relabelled(number, row, before, now)
 
 

@@ -159,10 +159,11 @@ def find_document(snapshot: Snapshot, document_id: str) -> Document | None:
     if found is None:
         return None
     segment, row = found
-    _, title, metadata, _, after = segment.documents[row]
+    _, title, metadata, _, after, *_ = segment.documents[row]
     start, end = segment.document_slices[row : row + 2].tolist()
     parts = [before + text for text, _, before, *_ in (segment.passages[place] for place in range(start, end))]
-    return Document(document_id, "".join(parts) + after, title, metadata)
+    text = "".join(parts) + after
+    return Document(document_id, text, title, metadata, segment.places(row), segment.source(row))
 
 
 class FoundPassage(NamedTuple):

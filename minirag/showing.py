@@ -68,6 +68,8 @@ class _Citation(Protocol):
     def title(self) -> str: ...
     @property
     def text(self) -> str: ...
+    @property
+    def location(self) -> str: ...
 
 
 class _Step(Protocol):
@@ -176,7 +178,7 @@ def citation_lines(answer: Showable, *, indent: str = "") -> Iterator[Line]:
     for citation in answer.citations:
         number = f"{indent}[{citation.number}] "
         inner = " " * len(number)
-        yield Line(wrap(_named(citation.title, citation.document_id), first=number, indent=inner))
+        yield Line(wrap(_cited(citation), first=number, indent=inner))
         part = snippet(citation.text, about=_what_matters(answer, citation))
         yield Line(wrap(part, first=inner, indent=inner), is_faint=True)
 
@@ -199,6 +201,11 @@ def _to_link(hit: ShowableHit, numbers: dict[str, int]) -> Link:
 
 def _named(title: str, name: str) -> str:
     return f"{title} — {name}" if title else name
+
+
+def _cited(citation: _Citation) -> str:
+    name = _named(citation.title, citation.document_id)
+    return f"{name}, {citation.location}" if citation.location else name
 
 
 def _what_matters(answer: Showable, citation: _Citation) -> list[str]:
@@ -245,7 +252,7 @@ def _link_html(link: Link) -> str:
 
 
 def _citation_html(citation: _Citation) -> str:
-    name = f"[{citation.number}] {_named(citation.title, citation.document_id)}"
+    name = f"[{citation.number}] {_cited(citation)}"
     return f'<details><summary>{_safe(name)}</summary><p dir="auto">{_safe(citation.text)}</p></details>'
 
 

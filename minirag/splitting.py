@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from minirag.records import Document, Passage
+from minirag.records.places import heading_starts, headings_above, location_of, titled
 from minirag.storage.segment import passage_id
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ def embedded_text(text: str, *, title: str) -> str:
 def split(document: Document, *, encoder: Encoder, max_tokens: int | None = None) -> list[Passage]:
     """Split at paragraphs, else sentences, else words, into passages that fit the encoder with the title in front.
 
+    Where the document has headings, what stands below different ones is split there; short sections stay together as
+    long as they fit. The headings above a passage are its context, as the title is.
+
     Args:
         document: Its text is not blank.
         encoder: Gives the tokenizer and the window.
@@ -38,17 +42,48 @@ def split(document: Document, *, encoder: Encoder, max_tokens: int | None = None
     """
     window = min(encoder.max_tokens, max_tokens or encoder.max_tokens) - _SPECIAL_TOKENS
     tokenizer = encoder.tokenizer
-    title_tokens = count_tokens(tokenizer, f"{document.title}. ") if document.title else 0
+    contexts = {titled(document.title, place.headings) for place in document.places}
+    longest = max(contexts, key=lambda context: (len(context), context), default=document.title)
+    title_tokens = count_tokens(tokenizer, f"{longest}. ") if longest else 0
     capacity = max(8, window - min(title_tokens, window // _TITLE_SHARE))
     return [
-        Passage(passage_id(document.id, position, text), document.id, text, start, start + len(text))
-        for position, (start, text) in enumerate(_pieces(document.text, tokenizer, capacity))
+        _passage(document, position, start, text)
+        for position, (start, text) in enumerate(_packed(document, tokenizer, capacity))
     ]
+
+
+def _passage(document: Document, position: int, start: int, text: str) -> Passage:
+    end = start + len(text)
+    location = location_of(document.places, start, end)
+    headings = headings_above(document.places, start, text)
+    return Passage(passage_id(document.id, position, text), document.id, text, start, end, location, headings)
+
+
+def _packed(document: Document, tokenizer: Tokenizer, capacity: int) -> Iterator[tuple[int, str]]:
+    """The pieces of each section; following ones that fit together are one."""
+    text = document.text
+    starts = sorted({0, *heading_starts(document.places)})
+    held = 0
+    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
+        if start and not _fits(text[held:end].strip(), tokenizer, capacity):
+            yield from _pieces_from(held, text[held:start], tokenizer, capacity)
+            held = start
+    yield from _pieces_from(held, text[held:], tokenizer, capacity)
+
+
+def _pieces_from(offset: int, text: str, tokenizer: Tokenizer, capacity: int) -> Iterator[tuple[int, str]]:
+    return ((offset + start, piece) for start, piece in _pieces(text, tokenizer, capacity))
+
+
+def _fits(text: str, tokenizer: Tokenizer, capacity: int) -> bool:
+    if len(text) <= capacity:
+        return True
+    return len(text) <= capacity * 16 and count_tokens(tokenizer, text) <= capacity
 
 
 def _pieces(text: str, tokenizer: Tokenizer, capacity: int) -> Iterator[tuple[int, str]]:
     for start, block in _blocks(text):
-        if len(block) <= capacity or (len(block) <= capacity * 16 and count_tokens(tokenizer, block) <= capacity):
+        if _fits(block, tokenizer, capacity):
             yield start, block
             continue
         from semantic_text_splitter import TextSplitter

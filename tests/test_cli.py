@@ -784,3 +784,20 @@ def test_bench_scaling_keeps_what_it_measured(notes: Path, folder: Path) -> None
     assert [point["asked"] for point in json.loads((folder / "growth.json").read_text())["scaling"]["points"]] == [20]
     assert "give whole numbers above 0" in run(*asked, "--sizes", "20,x").stderr
     assert "go with --scaling FILE" in " ".join(run("bench", "--sizes", "20").stderr.split())
+
+
+def test_index_prunes_what_is_gone_and_asks_for_much(folder: Path) -> None:
+    run("index", "docs", "--index", "notes.usearch")
+    (folder / "docs" / "aylwin.md").unlink()
+
+    pruned = run("index", "docs", "--index", "notes.usearch", "--prune")
+    assert (pruned.exit_code, pruned.stdout.splitlines()[0]) == (
+        0,
+        "added 0, updated 0, unchanged 1, deleted 1, failed 0",
+    )
+    (folder / "docs" / "people" / "henry.txt").unlink()
+    refused = run("index", "docs", "--index", "notes.usearch", "--prune", "--quiet")
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith("failed: docs: not pruned: 1 of the 1 documents that came from docs are gone")
+    allowed = run("index", "docs", "--index", "notes.usearch", "--prune", "--yes")
+    assert (allowed.exit_code, len(Index(folder / "notes.usearch", mode="r"))) == (0, 0)

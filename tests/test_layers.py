@@ -24,7 +24,7 @@ ROWS = [
     {"minirag.building", "minirag.repairing"},
     {"minirag.drawing", "minirag.exporting"},
     {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
-    {"minirag.planning"},
+    {"minirag.planning", "minirag.pruning"},
     {
         "minirag.extraction",
         "minirag.splitting",

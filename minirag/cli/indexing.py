@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ from minirag.cli.running import Interrupted, command
 from minirag.errors import BudgetExceededError
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, Failure, Settings
 from minirag.wording import count, describe_usage, one_line
 
@@ -42,6 +46,8 @@ from minirag.wording import count, describe_usage, one_line
 @click.option("--bridge-min-length", type=int, metavar="N", help="Shorter names do not bridge, in characters [3].")
 @click.option("--bridge-facts-per-document", type=int, metavar="N", help="What one bridging call sees of each [8].")
 @click.option("--bridge-within", metavar="KEY", help="Bridge only documents that agree in this key of the metadata.")
+@click.option("--prune", is_flag=True, help="Delete what came from the folders among PATHS and is gone from them.")
+@click.option("--yes", is_flag=True, help="Prune even if more than half of a folder's documents would go.")
 @click.option("--reextract", is_flag=True, help="Derive afresh also what is unchanged, for a better model.")
 @quiet_option
 def index(
@@ -54,14 +60,17 @@ def index(
     price: tuple[float, float] | None,
     encoder: str | None,
     reextract: bool,
+    prune: bool,
+    yes: bool,
     quiet: bool,
     **building: Any,  # noqa: ANN401
 ) -> None:
     """Index files and folders, or bring an index up to date.
 
-    Takes .txt, .md, .rst, .json and .jsonl, the latter two as documents {id, title, text, metadata}. Folders are
-    walked; hidden and other files are skipped. A document that is there with the same content costs nothing, with other
-    content it is replaced. How passages and bridges are made is fixed when the file is created.
+    Takes .txt, .md, .rst, .csv, .tsv, .json and .jsonl, the latter two as documents {id, title, text, metadata}; with
+    minirag[files] also .pdf, .html, .docx, .pptx, .xlsx and .epub. Folders are walked; hidden and other files are
+    skipped. A document that is there with the same content costs nothing, with other content it is replaced. How
+    passages and bridges are made is fixed when the file is created.
     """
     given = {name: value for name, value in building.items() if value is not None}
     settings = Settings(**given) if given else None
@@ -70,13 +79,10 @@ def index(
         if not quiet:
             note_offline(model, "indexing")
         try:
-            report = opened.add(
-                paths,
-                progress=shows_bars(quiet=quiet),
-                reextract=reextract,
-                on_skip=skipped.append,
-                max_cost=max_cost,
-            )
+            add = partial(opened.add, paths, progress=shows_bars(quiet=quiet), max_cost=max_cost, prune=prune)
+            report = add(reextract=reextract, on_skip=skipped.append, prune_most=1.0 if yes else MOST)
+            if _was_refused(report) and _may_prune(report):
+                report = replace(add(prune_most=1.0), added=report.added, updated=report.updated)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(_what_is_kept(opened)) from interrupt
         except BudgetExceededError as error:
@@ -124,6 +130,20 @@ def compact(*, path: Path, quiet: bool) -> None:
             click.echo(f"{path}: {before / 1e6:,.2f} MB before, {opened.info().bytes / 1e6:,.2f} MB now")
 
 
+def _was_refused(report: AddReport) -> bool:
+    return any(failure.reason.startswith(REFUSED) and "more than" in failure.reason for failure in report.failed)
+
+
+def _may_prune(report: AddReport) -> bool:
+    """Ask, where somebody can answer."""
+    if not sys.stdin.isatty():
+        return False
+    for failure in report.failed:
+        if failure.reason.startswith(REFUSED):
+            click.echo(one_line(failure.reason.partition(". ")[0]), err=True)
+    return click.confirm("Delete them?", err=True)
+
+
 def _what_is_kept(opened: Index) -> str:
     opened.refresh()
     replies = "" if opened.model == OFFLINE else ", and replies that were paid for are kept beside it"
@@ -135,7 +155,10 @@ def _what_is_kept(opened: Index) -> str:
 
 def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index) -> None:
     counts = (("added", report.added), ("updated", report.updated), ("unchanged", report.unchanged))
-    click.echo(", ".join([*(f"{name} {len(ids):,}" for name, ids in counts), f"failed {len(report.failed):,}"]))
+    told = [f"{name} {len(ids):,}" for name, ids in counts]
+    if report.deleted:
+        told.append(f"deleted {len(report.deleted):,}")
+    click.echo(", ".join([*told, f"failed {len(report.failed):,}"]))
     if skipped:
         click.echo(_describe_skipped(skipped))
     click.echo(f"{opened.model}: {describe_usage(report.usage)}")

@@ -10,6 +10,7 @@ A JSON Lines export is UTF-8, one object a line, each with a "type":
                     "facts"                 [{"text", "entities": [name, …]}, …]
                     "triples"               [{"head", "relation", "tail"}, …]
                     "failure"               instead of these two where extraction failed: why
+                of a file also its "source" and "places": [[unit, [heading, …], [[start, number], …]], …]
                 and "vectors" of "passages", "facts" and "triples": base64 of int8 rows, in the order of the records
     bridge      behind all documents, a bridging fact: "id", "entity", "text", "passage_ids" (its sources, of two
                 documents or more), and its "vector"
@@ -18,7 +19,8 @@ A JSON Lines export is UTF-8, one object a line, each with a "type":
 
 Sources need no fields of their own: a fact or triple is in the passage that states it. Keys that are not named here
 are ignored. Who makes such a file elsewhere may leave out "key", "id" except a document's, "metadata", "title",
-"counts", and with `"vectors": false` all vectors; lines of triples alone are simpler, see `minirag.importing`.
+"places", "source", "counts", and with `"vectors": false` all vectors; lines of triples alone are simpler, see
+`minirag.importing`.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from minirag.naming.names import normalise_name
+from minirag.records.places import places_to_json
 from minirag.storage.merging import read_document, read_vectors, restore_text, rows_alive
 from minirag.storage.segment import passage_id
 
@@ -61,6 +62,8 @@ def _document(segment: Segment, row: int, *, vectors: bool) -> dict[str, Any]:
         "text": restore_text(stored),
         "passages": [_passage(stored.id, place, passage) for place, passage in enumerate(stored.passages)],
     }
+    if stored.places or stored.source:
+        record |= {"places": places_to_json(stored.places), "source": stored.source}
     if vectors:
         data = read_vectors(segment, row, stored, normalise_name)
         record["vectors"] = {

@@ -13,7 +13,8 @@ from minirag.errors import InputError
 from minirag.exporting.records import FORMAT
 from minirag.importing.lines import Lines
 from minirag.loading import check, content_hash
-from minirag.records import Bridge, Document, ExtractedFact, Extraction, Settings, Usage
+from minirag.records import Bridge, Document, ExtractedFact, Extraction, Place, Settings, Usage
+from minirag.records.places import places_from_json
 from minirag.storage.accounts import usage_to_header
 from minirag.storage.layout import Dimensions
 from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id
@@ -90,7 +91,8 @@ def read_document_line(record: Json, dimensions: Dimensions | None) -> tuple[Sto
         InputError: When it cannot be used.
     """
     text, metadata = _field(record, "text", str), record.get("metadata") or {}
-    document = check(Document(_field(record, "id", str), text, record.get("title") or "", metadata))
+    of_file = _places(record), record.get("source") or ""
+    document = check(Document(_field(record, "id", str), text, record.get("title") or "", metadata, *of_file))
     passages: list[StoredPassage] = []
     end = 0
     for place, each in enumerate(_field(record, "passages", list)):
@@ -100,7 +102,7 @@ def read_document_line(record: Json, dimensions: Dimensions | None) -> tuple[Sto
     if not passages:
         raise InputError("has no passages")
     stored = StoredDocument(
-        document.id, document.title, document.metadata, content_hash(document), text[end:], passages
+        document.id, document.title, document.metadata, content_hash(document), text[end:], passages, *of_file
     )
     return stored, _document_vectors(record, passages, dimensions) if dimensions else {}
 
@@ -122,6 +124,13 @@ def read_pending(record: Json) -> list[int]:
         return [int(key, 16) for key in record.get("pending") or []]
     except (TypeError, ValueError) as error:
         raise InputError(f"has a 'pending' that is no list of hashes: {error}") from error
+
+
+def _places(record: Json) -> tuple[Place, ...]:
+    try:
+        return places_from_json(record.get("places") or ())
+    except (TypeError, ValueError) as error:
+        raise InputError(f"has 'places' that cannot be used: {error}") from error
 
 
 def _passage(document: Document, record: Any, place: int, *, after: int) -> StoredPassage:  # noqa: ANN401

@@ -11,7 +11,7 @@ from minirag.loading.checking import check, content_hash, document_from
 from minirag.loading.files import SUFFIXES, Items, OnSkip, read_path
 from minirag.records import Document, Failure
 
-__all__ = ["SUFFIXES", "Source", "check", "content_hash", "load"]
+__all__ = ["SUFFIXES", "Source", "check", "content_hash", "find_folders", "load"]
 
 Source: TypeAlias = Document | Mapping[str, Any] | os.PathLike[str] | str
 
@@ -31,9 +31,14 @@ def load(sources: Source | Iterable[Source], *, on_skip: OnSkip | None = None) -
       Any other `str` is a text, named after its hash; a text in a mapping is never taken for a path.
     * Folders are walked in the order of their names. Files of other suffixes, whatever is hidden, linked folders and
       links out of the folder are skipped. A file given by itself is read whatever its suffix, as text if unknown.
-    * A text file is UTF-8, or UTF-16 or UTF-32 with a byte order mark; line ends become `\n`. Its id is the path as
-      given, with forward slashes (bytes that are no Unicode as `\udce9`), so that the same call again changes nothing.
-      Its title is the first heading of Markdown and reStructuredText, else the file's name without suffix.
+    * A text file is UTF-8, or UTF-16 or UTF-32 with a byte order mark; line ends become `\n`. Other files are converted
+      (see `minirag.loading.converting`), most of them by the extra `files`; one that is encrypted, scanned, broken or
+      larger than 256 MB is a failure.
+    * A file's id is its path as given, with forward slashes (bytes that are no Unicode as `\udce9`), so that the same
+      call again changes nothing. Its title is its own: the title or first heading that it has, else its name without
+      suffix. Its metadata are `path`, and what it says of itself: `author`, `created`, `modified`, `pages`, `slides`,
+      `sheets`, `rows`, and the front matter of Markdown. When the disk says that it was changed is not among them: that
+      changes without the content. Its `places` are its pages, slides, rows and headings.
     * `.json` holds one record as above, a list of them, or `{"documents": [...]}`. `.jsonl` holds one a line, and a
       broken line fails alone.
     * The same id again is passed over if the content is the same, and is a failure if it differs.
@@ -55,6 +60,17 @@ def load(sources: Source | Iterable[Source], *, on_skip: OnSkip | None = None) -
             yield item
         elif seen[item.id] != content_hash(item):
             yield Failure(item.id, "came before with other content; ids must be unique, so only the first is used")
+
+
+def find_folders(sources: Source | Iterable[Source]) -> tuple[list[Source], list[Path]]:
+    """The sources, and the folders among them that are there, each once."""
+    several = _several(sources)
+    paths = dict.fromkeys(path for source in several if (path := _path_of(source)) is not None)
+    return several, [path for path in paths if path.is_dir()]
+
+
+def _several(sources: Source | Iterable[Source]) -> list[Source]:
+    return [sources] if isinstance(sources, Document | Mapping | os.PathLike | str) else list(sources)
 
 
 def _each(sources: Source | Iterable[Source], on_skip: OnSkip) -> Items:

@@ -9,7 +9,8 @@ from xxhash import xxh3_128_hexdigest
 
 from minirag.errors import InputError
 from minirag.json_values import Json, plain_object
-from minirag.records import Document, Failure
+from minirag.records import Document, Failure, Place
+from minirag.records.places import places_to_json
 
 MAX_ID_LENGTH = 1024
 MAX_METADATA = 1_000_000  # bytes of JSON
@@ -24,8 +25,8 @@ def check(document: Document) -> Document:
 
     Raises:
         InputError: If the id is no string of 1 to 1,024 characters, the text is blank, the metadata are no JSON object
-            (see `minirag.json_values.plain_json`) or take more than 1 MB, something is of the wrong type, or holds a
-            lone surrogate, which no UTF-8 can store.
+            (see `minirag.json_values.plain_json`) or take more than 1 MB, the places do not ascend within the text,
+            something is of the wrong type, or holds a lone surrogate, which no UTF-8 can store.
     """
     _check_string("id", document.id)
     _check_string("title", document.title)
@@ -35,12 +36,16 @@ def check(document: Document) -> Document:
             raise InputError(f"{name} is blank")
     if len(document.id) > MAX_ID_LENGTH:
         raise InputError(f"id has {len(document.id):,} characters, at most {MAX_ID_LENGTH:,} are allowed")
-    return Document(document.id, document.text, document.title, _plain_json(document.metadata))
+    _check_places(document)
+    _check_string("source", document.source)
+    metadata = _plain_json(document.metadata)
+    return Document(document.id, document.text, document.title, metadata, tuple(document.places), document.source)
 
 
 def content_hash(document: Document) -> str:
-    """32 hexadecimal digits that change with title, text or metadata, but not with the order of the metadata's keys."""
-    return _hash(document.title, document.text, dict(document.metadata))
+    """32 hexadecimal digits that change with title, text, metadata or places, not with the order of metadata's keys."""
+    parts = document.title, document.text, dict(document.metadata)
+    return _hash(*parts, places_to_json(document.places)) if document.places else _hash(*parts)
 
 
 def document_from(record: object, *, place: str) -> Document | Failure:
@@ -100,6 +105,20 @@ def _check_string(name: str, value: object) -> str:
         code = f"U+{ord(value[error.start]):04X}"
         raise InputError(f"{name} has a lone surrogate, {code}, at character {error.start}: replace it") from error
     return value
+
+
+def _check_places(document: Document) -> None:
+    before = 0
+    for place in document.places:
+        if not isinstance(place, Place):
+            raise InputError(f"places must be `Place`s, not {_type_name(place)}")
+        if not isinstance(place.start, int) or not isinstance(place.number, int):
+            raise InputError("a place's start and number must be whole numbers")
+        if not before <= place.start <= len(document.text):
+            raise InputError(f"places must ascend within the text: {place.start:,} does not")
+        before = place.start
+        for name in (place.unit, *place.headings):
+            _check_string("a place's name", name)
 
 
 def _plain_json(metadata: object) -> dict[str, Json]:

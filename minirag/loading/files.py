@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import TypeAlias
 
 from minirag.errors import InputError
+from minirag.loading.assembling import Converted
 from minirag.loading.checking import check, document_from, storable
-from minirag.loading.headings import first_heading
+from minirag.loading.converting import CONVERTED_SUFFIXES, check_size, convert
+from minirag.loading.decoding import decoded, encoding_of, not_unicode
 from minirag.records import Document, Failure
 
 OnSkip: TypeAlias = Callable[[Path], None]
 Items: TypeAlias = Iterator[Document | Failure]
 
-HEADED_SUFFIXES = (".md", ".markdown", ".rst")
 LINE_SUFFIXES = (".jsonl", ".ndjson")
-SUFFIXES = (".txt", *HEADED_SUFFIXES, ".json", *LINE_SUFFIXES)
+SUFFIXES = (".txt", ".json", *LINE_SUFFIXES, *CONVERTED_SUFFIXES)
 """The files that are read in a folder; in any case of letters."""
 
-# The longer byte order marks first: the one of UTF-32 begins with the one of UTF-16.
-BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
 HEAD_LENGTH = 8192  # how much of a file of lines is looked at for zero bytes
 
 
@@ -39,7 +33,8 @@ def read_path(path: Path, on_skip: OnSkip) -> Items:
         if S_ISDIR(mode):
             yield from _walk(path, on_skip)
         elif S_ISREG(mode):
-            yield from _read_file(path)
+            name = _name(path)
+            yield from (replace(item, source=name) if isinstance(item, Document) else item for item in _read_file(path))
         else:
             yield Failure(_name(path), "is neither a file nor a folder")
     except (OSError, ValueError) as error:  # ValueError: a name or bytes that no coding has
@@ -85,16 +80,25 @@ def _read_file(path: Path) -> Items:
     suffix = path.suffix.lower()
     if suffix in LINE_SUFFIXES:
         yield from _read_lines(path)
-    elif suffix == ".json":
+        return
+    check_size(path)
+    if suffix == ".json":
         yield from _read_json(path)
+    elif suffix in CONVERTED_SUFFIXES:
+        yield _document(path, convert(path))
     else:
-        text = _decoded(path.read_bytes())
-        title = first_heading(text) if suffix in HEADED_SUFFIXES else ""
-        yield check(Document(_name(path), text, title or storable(path.stem)))
+        yield _document(path, Converted(decoded(path.read_bytes()), "", {}, ()))
+
+
+def _document(path: Path, converted: Converted) -> Document:
+    name = _name(path)
+    known = {key: value for key, value in converted.metadata.items() if value not in (None, "", [])}
+    title = converted.title or storable(path.stem)
+    return check(Document(name, converted.text, title, {**known, "path": name}, converted.places))
 
 
 def _read_json(path: Path) -> Items:
-    content = _parsed(_decoded(path.read_bytes()))
+    content = _parsed(decoded(path.read_bytes()))
     if isinstance(content, dict) and "text" not in content and isinstance(content.get("documents"), list):
         content = content["documents"]
     if not isinstance(content, list):
@@ -110,7 +114,7 @@ def _read_json(path: Path) -> Items:
 
 def _read_lines(path: Path) -> Items:
     with path.open("rb") as file:
-        encoding = _encoding(file.read(HEAD_LENGTH))
+        encoding = encoding_of(file.read(HEAD_LENGTH))
     empty = True
     # Bytes that are no UTF-8 come as lone surrogates, so that they spoil their own line only.
     with path.open(encoding=encoding, errors="surrogateescape") as lines:
@@ -129,39 +133,13 @@ def _read_line(line: str, *, place: str) -> Document | Failure:
         return Failure(place, str(error))
 
 
-def _encoding(head: bytes) -> str:
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if head.startswith(mark):
-            return encoding
-    if b"\0" in head:
-        raise InputError(f"is a binary file: zero byte at offset {head.index(0)}")
-    return "utf-8-sig"
-
-
-def _decoded(content: bytes) -> str:
-    encoding = _encoding(content)
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise _not_unicode(encoding.removesuffix("-sig"), content[error.start], error.start) from error
-    if "\0" in text:
-        raise InputError(f"is a binary file: zero character at {text.index(chr(0))}")
-    if not text.strip():
-        raise InputError("is empty")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _not_unicode(encoding: str, byte: int, offset: int) -> InputError:
-    return InputError(f"is not {encoding.upper()}: byte 0x{byte:02X} at offset {offset}. Convert it to UTF-8")
-
-
 def _parsed(text: str) -> object:
     try:
         text.encode()
         content: object = json.loads(text)
     except UnicodeEncodeError as error:
         offset = len(text[: error.start].encode())
-        raise _not_unicode("utf-8", ord(text[error.start]) & 0xFF, offset) from error
+        raise not_unicode("utf-8", ord(text[error.start]) & 0xFF, offset) from error
     except json.JSONDecodeError as error:
         line = f"line {error.lineno}, " if "\n" in text.strip() else ""
         raise InputError(f"is not JSON: {error.msg} ({line}column {error.colno})") from error

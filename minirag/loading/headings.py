@@ -1,14 +1,16 @@
-"""The title that a Markdown or reStructuredText file gives itself."""
+"""The headings of Markdown and reStructuredText."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 MAX_TITLE_LENGTH = 200
 FRONT_MATTER = re.compile(r"---\n(.*?\n)(?:---|\.\.\.)(?:\n|\Z)", re.DOTALL)
 FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 FENCED_CODE = re.compile(r"^ {0,3}(```+|~~~+).*?(?:^ {0,3}\1|\Z)", re.MULTILINE | re.DOTALL)
-HEADING = re.compile(r"^ {0,3}#{1,6}[ \t](.+)$|^(?=.*\w)(\S.*)\n(?:={3,}|-{3,}|~{3,})[ \t]*$", re.MULTILINE)
+HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t](.+)$|^(?=.*\w)(\S.*)\n(={3,}|-{3,}|~{3,})[ \t]*$", re.MULTILINE)
+UNDERLINED = "=-~"  # by level
 MARKED = re.compile(r"(\*{1,3}|`+)(?=\S)(.+?)(?<=\S)\1")
 LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 
@@ -23,8 +25,16 @@ def first_heading(text: str) -> str:
     named = FRONT_TITLE.search(front[1]) if front else None
     if named and named[1].strip(" \t'\""):
         return named[1].strip(" \t'\"")[:MAX_TITLE_LENGTH]
-    found = HEADING.search(FENCED_CODE.sub("", text[front.end() :] if front else text))
-    return _plain((found[1] or found[2])[:MAX_TITLE_LENGTH]) if found else ""
+    return next((heading for _, _, heading in find_headings(text[front.end() :] if front else text)), "")
+
+
+def find_headings(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where each heading begins, its level from 1, and its text; those in blocks of code are none."""
+    without_code = FENCED_CODE.sub(lambda code: re.sub(r"[^\n]", " ", code[0]), text)
+    for found in HEADING.finditer(without_code):
+        level = len(found[1]) if found[1] else UNDERLINED.index(found[4][0]) + 1
+        if heading := _plain((found[2] or found[3])[:MAX_TITLE_LENGTH]):
+            yield found.start(), level, heading
 
 
 def _plain(heading: str) -> str:

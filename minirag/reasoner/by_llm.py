@@ -36,6 +36,7 @@ from minirag.records import (
     SharedEntity,
     Thinking,
 )
+from minirag.records.places import titled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -87,6 +88,7 @@ class LLMReasoner:
         Blank ones are dropped, doubled ones kept once. What has a number that neither passage nor title have is
         dropped, too.
         """
+        title = titled(title, passage.headings)
         messages = self.extraction_prompt(passage.text, title=title)
         reply = await self._llm.complete(messages, reply=ExtractReply, task="extract", ledger=self._ledger)
         sources = (passage.text, title)

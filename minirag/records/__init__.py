@@ -5,6 +5,7 @@ from __future__ import annotations
 from minirag.records.answers import Answer, Citation, Evidence, Step
 from minirag.records.budget import Budget
 from minirag.records.cost import Call, Ledger, Task, Usage, counting, running_ledger
+from minirag.records.places import Place
 from minirag.records.prompting import (
     THINKING,
     PromptExample,
@@ -53,6 +54,7 @@ __all__ = [
     "Kind",
     "Ledger",
     "Passage",
+    "Place",
     "PromptExample",
     "Prompts",
     "Reading",

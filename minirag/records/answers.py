@@ -21,6 +21,7 @@ class Citation:
         title: The document's title, may be empty.
         text: The passage, whole.
         metadata: The document's.
+        location: Where in its source it stands: "page 3", "Install > Linux"; empty where nobody knows.
     """
 
     number: int
@@ -29,6 +30,7 @@ class Citation:
     title: str
     text: str
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class AddReport:
         unchanged: Ids of documents that were there with the same content.
         failed: What could not be indexed, wholly or in part; the next `add` tries again.
         usage: Calls, tokens, dollars and seconds of this run.
+        deleted: Ids of documents that are gone from the folder that they came from, with `prune=True`.
     """
 
     added: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class AddReport:
     unchanged: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    deleted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

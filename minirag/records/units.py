@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from minirag.records.places import Place
+
 Kind = Literal["passage", "fact", "bridge", "triple"]
 KINDS: tuple[Kind, ...] = ("passage", "fact", "bridge", "triple")
 
@@ -20,23 +22,34 @@ class Document:
         title: Names what the text is about; facts are resolved with it. May be empty.
         metadata: JSON values for the caller's own use, to filter by and shown with what is found: an object of at most
             1 MB, nested at most 64 deep.
+        places: Where parts of the text stand in what it was made from, in order; citations and passages name them.
+        source: The file that it was read from, as given; empty if there is none. No part of the content.
     """
 
     id: str
     text: str
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    places: tuple[Place, ...] = ()
+    source: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document that fits the encoder: `text` is the document's `text[start:end]`, in characters."""
+    """A piece of a document that fits the encoder: `text` is the document's `text[start:end]`, in characters.
+
+    Attributes:
+        location: Where in the document's source it stands, for people: "page 3", "Install > Linux"; may be empty.
+        headings: Those that it stands below, without one that it begins with: its context beside the title.
+    """
 
     id: str
     document_id: str
     text: str
     start: int
     end: int
+    location: str = ""
+    headings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Columns:
 
     @cached_property
     def documents(self) -> Rows:
-        """[id, title, metadata, content hash, white space behind] by row."""
+        """[id, title, metadata, content hash, white space behind] by row; of a file also [places, source]."""
         return self._table("documents")
 
     @cached_property

@@ -9,7 +9,7 @@ import numpy as np
 
 from minirag.records import ExtractedFact, Extraction
 from minirag.storage.layout import Dimensions
-from minirag.storage.segment import Segment, StoredDocument, StoredPassage
+from minirag.storage.segment import Segment, StoredDocument, StoredPassage, stored_document
 from minirag.storage.segment_data import SegmentData
 
 if TYPE_CHECKING:
@@ -61,10 +61,9 @@ def _kept(vectors: NDArray[np.int8], alive: NDArray[np.bool_] | None) -> NDArray
 
 def read_document(segment: Segment, row: int) -> StoredDocument:
     """One document with its passages and all that was extracted from them."""
-    document_id, title, metadata, content, after = segment.documents[row]
     start, end = segment.document_slices[row : row + 2].tolist()
     passages = [_read_passage(segment, place) for place in range(start, end)]
-    return StoredDocument(document_id, title, metadata, content, after, passages)
+    return stored_document(segment.documents[row], passages)
 
 
 def read_vectors(segment: Segment, row: int, document: StoredDocument, normalise: Callable[[str], str]) -> SegmentData:

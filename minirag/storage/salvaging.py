@@ -18,7 +18,7 @@ from minirag.records import Bridge, ExtractedFact, Extraction
 from minirag.storage.columns import GRAPH
 from minirag.storage.intact import Intact, read_numbers, read_rows
 from minirag.storage.layout import dimensions_in
-from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id
+from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id, stored_document
 from minirag.storage.tables import hash_key, starts_of
 
 if TYPE_CHECKING:
@@ -179,18 +179,17 @@ class _Part:
             if row is None or not places or dead is None or any(self._passages[place] is None for place in places):
                 saved.lost_documents.append(row[0] if row else f"document {number} of segment {self._number}")
                 continue
-            document_id, title, metadata, content, after = row
             passages = []
             for position, place in enumerate(places):
                 passage = self._passage(place, facts, triples)
                 if passage.failure == LOST:
-                    saved.lost_extractions.append(passage_id(document_id, position, passage.text))
+                    saved.lost_extractions.append(passage_id(row[0], position, passage.text))
                 saved.vectors["passages"].append(vectors["passages"](place))
                 if passage.extraction is not None and facts is not None and triples is not None:
                     saved.vectors["facts"] += map(vectors["facts"], range(*facts[place : place + 2].tolist()))
                     saved.vectors["triples"] += map(vectors["triples"], range(*triples[place : place + 2].tolist()))
                 passages.append(passage)
-            saved.documents.append(StoredDocument(document_id, title, metadata, content, after, passages))
+            saved.documents.append(stored_document(row, passages))
 
     def _passage(self, place: int, facts: NDArray[Any] | None, triples: NDArray[Any] | None) -> StoredPassage:
         text, start, before, key, failure, *_ = self._passages[place]

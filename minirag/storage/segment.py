@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import xxhash
 
-from minirag.records import Bridge, Extraction, Fact, Passage, Triple
+from minirag.records import Bridge, Extraction, Fact, Passage, Place, Triple
+from minirag.records.places import headings_above, location_of, places_from_json
 from minirag.storage.columns import Columns, ReadSection
 from minirag.storage.tables import hash_key
 from minirag.storage.vectors import Found, ask_for_more, search_valid
@@ -75,6 +76,15 @@ class StoredDocument:
     content: str
     after: str
     passages: Sequence[StoredPassage]
+    places: tuple[Place, ...] = ()
+    source: str = ""
+
+
+def stored_document(row: Sequence[Any], passages: Sequence[StoredPassage]) -> StoredDocument:
+    """A document from its row and its passages."""
+    document_id, title, metadata, content, after, *of_file = row
+    places, source = of_file or ((), "")
+    return StoredDocument(document_id, title, metadata, content, after, passages, places_from_json(places), source)
 
 
 class Segment(Columns):
@@ -101,6 +111,7 @@ class Segment(Columns):
         self._dead = dead or {}
         self._masks: dict[str, NDArray[np.bool_] | None] = {}
         self._head = lru_cache(maxsize=4_096)(self._read_head)
+        self._places = lru_cache(maxsize=256)(self._read_places)
 
     def __repr__(self) -> str:
         """Its counts."""
@@ -201,6 +212,19 @@ class Segment(Columns):
         document_id, title, metadata, *_ = self.documents[document]
         return document_id, title, metadata
 
+    def places(self, document: int) -> tuple[Place, ...]:
+        """Where parts of a document stand in its source."""
+        return self._places(document)
+
+    def _read_places(self, document: int) -> tuple[Place, ...]:
+        _, _, _, _, _, *of_file = self.documents[document]
+        return places_from_json(of_file[0]) if of_file else ()
+
+    def source(self, document: int) -> str:
+        """The file that a document was read from; empty if there is none."""
+        _, _, _, _, _, *of_file = self.documents[document]
+        return str(of_file[1]) if of_file else ""
+
     def passage_id(self, row: int) -> str:
         """A passage's id; its text need not be read for it."""
         document = int(self.document_of_passage[row])
@@ -210,7 +234,10 @@ class Segment(Columns):
     def passage(self, row: int) -> Passage:
         """One passage."""
         text, start, *_ = self.passages[row]
-        return Passage(self.passage_id(row), self.head_of(row)[0], text, start, start + len(text))
+        places = self.places(int(self.document_of_passage[row]))
+        end = start + len(text)
+        where = location_of(places, start, end), headings_above(places, start, text)
+        return Passage(self.passage_id(row), self.head_of(row)[0], text, start, end, *where)
 
     def fact(self, row: int) -> Fact:
         """One fact."""

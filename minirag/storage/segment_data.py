@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minirag.records import Bridge
+from minirag.records.places import headings_above, places_to_json, titled
 from minirag.storage.columns import GRAPH
 from minirag.storage.lexical import Postings
 from minirag.storage.segment import StoredDocument, StoredPassage, text_hash
@@ -69,7 +70,7 @@ class SegmentData:
 
     def _document_sections(self) -> Iterator[tuple[str, bytes]]:
         documents, passages = self.documents, self.passages
-        yield from _rows("documents", ([d.id, d.title, dict(d.metadata), d.content, d.after] for d in documents))
+        yield from _rows("documents", (_document_row(d) for d in documents))
         yield from _rows("passages", (_passage_row(p) for p in passages))
         yield "passage hashes", np.array([text_hash(p.text) for p in passages], "<u4").tobytes()
         yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
@@ -83,8 +84,8 @@ class SegmentData:
         yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
 
     def _lexical_sections(self) -> Iterator[tuple[str, bytes]]:
-        """Titles count as part of every passage, as they do for the encoder."""
-        texts = (f"{document.title} {passage.text}" for document in self.documents for passage in document.passages)
+        """Titles and headings count as part of every passage, as they do for the encoder."""
+        texts = (f"{above} {passage.text}" for passage, above in titled_passages(self.documents))
         postings = Postings.build(texts)
         yield from _map("terms", postings.passages)
         yield "term counts", postings.counts.tobytes()
@@ -117,6 +118,18 @@ def link_keys(names: Sequence[str]) -> list[int]:
     from minirag.naming.names import is_bridge_name, normalise_name
 
     return list(dict.fromkeys(hash_key(normalise_name(name)) for name in names if is_bridge_name(name)))
+
+
+def titled_passages(documents: Iterable[StoredDocument]) -> Iterator[tuple[StoredPassage, str]]:
+    """Each passage with its document's title and the headings that it stands below."""
+    for document in documents:
+        for passage in document.passages:
+            yield passage, titled(document.title, headings_above(document.places, passage.start, passage.text))
+
+
+def _document_row(document: StoredDocument) -> list[Any]:
+    row = [document.id, document.title, dict(document.metadata), document.content, document.after]
+    return [*row, places_to_json(document.places), document.source] if document.places or document.source else row
 
 
 def _passage_row(passage: StoredPassage) -> list[Any]:
