@@ -10,8 +10,9 @@ import pytest
 from minirag import Index
 from minirag.errors import InputError, LLMSetupError
 from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.measured_files import find_measured
 from minirag.evaluation.metrics import accuracy, exact_match, f1, gold_ranks
-from minirag.evaluation.runs import build_index, evaluate, find_run_files, library_versions, save_run
+from minirag.evaluation.runs import build_index, evaluate, library_versions, save_run
 from minirag.evaluation.scoring import scorer
 from minirag.records import AddReport
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
@@ -214,13 +215,13 @@ def test_runs_of_a_folder_are_files_of_their_own(index: Index, tmp_path: Path) -
         "demo-indexrag-k_b=1-offline-2q-DIGEST.json",
         "demo-indexrag-k_b=1-offline-DIGEST.jsonl",
     ]
-    files = find_run_files([tmp_path])
+    files = find_measured([tmp_path])
     assert files == sorted(tmp_path.glob("*.json"))
-    assert find_run_files([files[1]]) == [files[1]]
+    assert find_measured([files[1]]) == [files[1]]
     demo = Path(__file__).parents[1] / "minirag" / "demo"
-    assert find_run_files([demo, demo / "questions.json"]) is None
-    with pytest.raises(InputError, match="holds runs, and others are data sets"):
-        find_run_files([demo, files[0]])
+    assert find_measured([demo, demo / "questions.json"]) is None
+    with pytest.raises(InputError, match="holds what was measured, and others are data sets"):
+        find_measured([demo, files[0]])
 
 
 def test_what_is_kept_is_scored_by_the_rules_asked_for(index: Index, tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from minirag.evaluation.costing import Forecast
     from minirag.evaluation.datasets import Dataset
     from minirag.evaluation.results import Run
+    from minirag.evaluation.scaling import Scaling
     from minirag.evaluation.variants import Variant
     from minirag.records import Failure
 
@@ -42,7 +43,7 @@ _RUNS = Path("minirag-runs")
     "eval",
     epilog="\b\nExample:\n  minirag eval data/2wiki --index 2wiki.usearch \\\n"
     "    --strategy naive --strategy indexrag --limit 300\n"
-    "  minirag eval minirag-runs",
+    "  minirag eval minirag-runs --report report.html",
 )
 @click.argument("sources", nargs=-1, required=True, metavar="DATASETS...", type=click.Path(path_type=Path))
 @click.option(
@@ -89,6 +90,7 @@ _RUNS = Path("minirag-runs")
     help="Each run is a file there, and a stopped one goes on where it was.",
 )
 @click.option("--json", "output", metavar="FILE", type=FILE, help="Write all runs there, question by question.")
+@click.option("--report", metavar="FILE", type=FILE, help="Write a page with plots there, and a .md beside it.")
 @click.option(
     "--ask-above", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="DOLLARS", help="Ask first."
 )
@@ -102,6 +104,7 @@ def evaluate(
     model: str | None,
     api_base: str | None,
     output: Path | None,
+    report: Path | None,
     quiet: bool,
     **given: Any,  # noqa: ANN401
 ) -> None:
@@ -112,12 +115,14 @@ def evaluate(
     F1, time and cost, and what differs by more than chance. Given files of runs, or a folder of them, instead, nothing
     is asked again.
     """
-    from minirag.evaluation.runs import find_run_files
+    from minirag.evaluation.measured_files import find_measured, read_measured
 
     require_folder(output, "--json")
-    files = find_run_files(sources)
+    require_folder(report, "--report")
+    files = find_measured(sources)
     if files is not None:
-        _conclude(_read(files), output)
+        measured, scalings = read_measured(files)
+        _conclude(measured, output, report, scalings=scalings)
         return
     if path is None:
         raise click.UsageError("Missing option '--index'.")
@@ -129,7 +134,7 @@ def evaluate(
     if not quiet:
         note_offline(model, "evaluating")
     runs, failures = _evaluate_all(sources, path, variants, arguments, settings, asking, quiet=quiet)
-    _conclude(runs, output)
+    _conclude(runs, output, report)
     end_with(failures)
 
 
@@ -247,23 +252,23 @@ def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool) -> No
 # --- results -------------------------------------------------------------------------------------------------------
 
 
-def _read(files: Sequence[Path]) -> list[Run]:
-    """Runs by data set, the plainest strategy first: the others are compared with it."""
-    from minirag.evaluation.results import describe_run, read_runs
-
-    runs = [run for file in files for run in read_runs(file)]
-    order = {name: number for number, name in enumerate(STRATEGIES)}
-    return sorted(runs, key=lambda run: (run.dataset, order.get(run.strategy, len(order)), describe_run(run)))
-
-
-def _conclude(runs: Sequence[Run], output: Path | None) -> None:
+def _conclude(
+    runs: Sequence[Run], output: Path | None, report: Path | None, *, scalings: Sequence[Scaling] = ()
+) -> None:
     """Print what was measured, and write what was asked for."""
     from minirag.evaluation.results import table, write_runs
     from minirag.evaluation.significance import comparison_table
 
     if output is not None:
         write_runs(runs, output)
-    click.echo(table(runs))
+    if report is not None:
+        from minirag.evaluation.report import write_report
+
+        write_report(runs, report, scalings=scalings)
+    if runs:
+        click.echo(table(runs))
+    for scaling in scalings:
+        click.echo(f"\n{scaling.table()}")
     compared = comparison_table(runs)
     if compared:
         click.echo(f"\n{compared}")

@@ -15,6 +15,11 @@ from minirag.evaluation.variants import describe_variant
 from minirag.records import Failure, Usage
 
 DEPTHS = (2, 3, 5, 10)
+RUN_HEAD = (
+    *("data set", "strategy", "model", "questions"),
+    *(f"R@{k}" for k in DEPTHS),
+    *("EM", "F1", "Acc", "calls", "ms", "retrieval ms", "cost", "index MB", "passages"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,11 @@ class Run:
         return mean(recall_at((result.answer_rank,), k) for result in self.results)
 
     def to_dict(self) -> dict[str, Any]:
-        """One entry of the JSON contract's `runs`; scores in 0 to 1, None where a score does not apply.
+        """One entry of the JSON contract's `runs`: the summary, and `results`, question by question."""
+        return self.to_summary() | {"results": [asdict(result) for result in self.results]}
+
+    def to_summary(self) -> dict[str, Any]:
+        """The same without the questions; scores in 0 to 1, None where a score does not apply.
 
         `recall` and its like are keyed by depth as a string. `cost` is the dollars of all questions together, None
         where a price is unknown. `seconds_per_question` and `retrieval_seconds_per_question` are means of wall times,
@@ -148,7 +157,6 @@ class Run:
             "failed": [asdict(failure) for failure in self.failed],
             "settings": dict(self.settings),
             "versions": dict(self.versions),
-            "results": [asdict(result) for result in self.results],
         }
 
     @classmethod
@@ -197,12 +205,7 @@ def read_runs(path: str | Path) -> tuple[Run, ...]:
 
 def table(runs: Sequence[Run]) -> str:
     """The runs as a Markdown table: scores in percent, times in milliseconds, the index in MB of a million bytes."""
-    head = [
-        *("data set", "strategy", "model", "questions"),
-        *(f"R@{k}" for k in DEPTHS),
-        *("EM", "F1", "Acc", "calls", "ms", "retrieval ms", "cost", "index MB", "passages"),
-    ]
-    return format_table(head, [_row(run) for run in runs], left=3)
+    return format_table(RUN_HEAD, [run_row(run) for run in runs], left=3)
 
 
 def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> str:
@@ -231,8 +234,9 @@ def describe_run(run: Run) -> str:
     return describe_variant(run.strategy, run.settings.get("options") or {}, run.settings.get("k"))
 
 
-def _row(run: Run) -> list[str]:
-    scores = run.to_dict()
+def run_row(run: Run) -> list[str]:
+    """One run under `RUN_HEAD`."""
+    scores = run.to_summary()
     return [
         *(run.dataset, describe_run(run), run.model, str(len(run.results))),
         *(_percent(run.recall(k)) for k in DEPTHS),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -149,35 +149,6 @@ def save_run(run: Run, folder: str | Path) -> Path:
     path = Path(folder) / f"{name_run({key: run.settings[key] for key in ASKED})}.json"
     write_runs([run], path)
     return path
-
-
-def find_run_files(sources: Sequence[Path]) -> list[Path] | None:
-    """Files of runs among files and folders; None where the sources are something else, data sets.
-
-    Raises:
-        InputError: If there are both.
-    """
-    found = [_run_files(source) for source in sources]
-    if all(found):
-        return [file for files in found for file in files]
-    if any(found):
-        named = next(source for source, files in zip(sources, found, strict=True) if files)
-        raise InputError(f"{named} holds runs, and others are data sets. Give either the one or the other")
-    return None
-
-
-def _run_files(source: Path) -> list[Path]:
-    if source.is_dir() and not any(source.glob("questions.json*")):
-        return [file for file in sorted(source.glob("*.json")) if _is_run_file(file)]
-    return [source] if _is_run_file(source) else []
-
-
-def _is_run_file(path: Path) -> bool:
-    """Data sets are lists, or JSON lines."""
-    if path.suffix != ".json" or not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return b'{"runs"' in b"".join(file.read(200).split())
 
 
 def library_versions() -> dict[str, str]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from minirag.evaluation.results import QuestionResult, Run
 
+COMPARISON_HEAD = ("data set", "run", "against", "by", "difference", "95 %", "p (bootstrap)", "p (t-test)")
 _BLOCK = 2**22  # question numbers drawn at a time
 _STEPS, _TINY = 300, 1e-300  # of the continued fraction
 
@@ -117,14 +118,19 @@ def comparison_table(runs: Sequence[Run]) -> str:
 
     By recall@5 where gold documents are known, and by F1 where answers were read. Differences are in points.
     """
+    rows = comparison_rows(runs)
+    return format_table(COMPARISON_HEAD, rows, left=4) if rows else ""
+
+
+def comparison_rows(runs: Sequence[Run]) -> list[list[str]]:
+    """The rows of `comparison_table`, under `COMPARISON_HEAD`."""
     rows = []
     for second in runs:
         first = next(run for run in runs if run.dataset == second.dataset)
         for metric in ("recall@5", "f1"):
             if second is not first and _is_scored(first, metric) and _is_scored(second, metric):
                 rows.append(_row(first, second, compare(first, second, metric=metric)))
-    head = ["data set", "run", "against", "by", "difference", "95 %", "p (bootstrap)", "p (t-test)"]
-    return format_table(head, rows, left=4) if rows else ""
+    return rows
 
 
 def _is_scored(run: Run, metric: str) -> bool:

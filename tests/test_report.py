@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import re
+from html import escape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from minirag.errors import InputError
+from minirag.evaluation.report import write_report
+from minirag.evaluation.report.charts import Axis, Chart, Series, draw
+from minirag.evaluation.report.content import sections_of
+from minirag.evaluation.report.figures import charts_of, growth, sweeps
+from minirag.evaluation.report.published import FIGURES, family_of, figure_of, figures_for
+from minirag.evaluation.results import QuestionResult, Run
+from minirag.evaluation.scaling import ScalePoint, Scaling
+from minirag.records import Usage
+
+
+def run_of(strategy: str, ranks: list[tuple[int | None, ...]], *, dataset: str = "2wiki", **settings: object) -> Run:
+    results = tuple(
+        QuestionResult(
+            f"q{number}",
+            ranks=each,
+            documents=("d",),
+            answer="x",
+            found=True,
+            em=1.0,
+            f1=0.5,
+            accuracy=1.0,
+            usage=Usage(calls=1, cost=0.002),
+            seconds=0.5,
+            retrieval_seconds=0.02,
+        )
+        for number, each in enumerate(ranks)
+    )
+    return Run(dataset, strategy, "openai/x", results, 4_000_000, 1000, {"encoder": "e", **settings}, {"minirag": "1"})
+
+
+RUNS = [
+    run_of("naive", [(1, None), (None, 2, 3, 4)]),
+    run_of("indexrag", [(1, 2), (1, 2, 9, None)]),
+    run_of("indexrag", [(1, 2), (1, 2, 3, 4)], options={"k_b": 0}),
+    run_of("indexrag", [(1, 2), (1, 2, 3, None)], options={"k_b": 1}),
+]
+POINTS = tuple(
+    ScalePoint(
+        n, n, n // 4, n, n * 2000, n / 1000, n * 4000, 0.01, None, 0.004, n / 1e6, 0.0002, 0.99, 0.004, 0.005, 0.02
+    )
+    for n in (1000, 10_000, 100_000)
+)
+SCALING = Scaling("2wiki", POINTS, {"cores": 2})
+
+
+def test_the_page_and_the_text_say_the_same(tmp_path: Path) -> None:
+    page, text = write_report(RUNS, tmp_path / "r.html", scalings=[SCALING])
+    assert (page.name, text.name) == ("r.html", "r.md")
+    shown, written = page.read_text(encoding="utf-8"), text.read_text(encoding="utf-8")
+    for row in re.findall(r"^\| (.*) \|$", written, flags=re.MULTILINE):
+        cells = [cell.strip() for cell in row.split(" | ")]
+        assert all(f">{escape(cell)}<" in shown for cell in cells if not set(cell) <= set("-:")), row
+    assert "<script>" not in shown
+    assert not re.search(r"(src|href)=.(?!#|data:)", shown)
+    assert re.findall(r"^## (.*)$", written, flags=re.MULTILINE) == [
+        "2wiki",
+        "Growth, from 2wiki",
+        "How it was measured",
+    ]
+
+
+def test_which_plots_there_are() -> None:
+    assert [chart.title for chart in charts_of(RUNS)] == [
+        "Recall by depth",
+        "Hop depth",
+        "Quality against retrieval time",
+        "Quality against answering time",
+        "Quality against cost",
+        "Sweep of k_b",
+    ]
+    assert [chart.title for chart in growth(SCALING)] == [
+        "Searching the units",
+        "Retrieving",
+        "Size and memory",
+        "Building",
+    ]
+
+
+def test_recall_by_depth_with_the_paper_s_figure() -> None:
+    chart = charts_of(RUNS)[0]
+    assert [series.name for series in chart.series] == ["naive", "indexrag", "KiRAG's paper"]
+    assert chart.series[0].points == ((2, 37.5), (3, 50.0), (5, 62.5), (10, 62.5))
+    assert chart.series[2] == Series("KiRAG's paper", ((5, 85.3),), is_published=True)
+
+
+def test_hop_depth() -> None:
+    chart = charts_of(RUNS)[1]
+    assert chart.series[0].points == ((2, 50.0), (4, 75.0))
+    assert chart.note == "Questions: 1 with 2, 1 with 4."
+
+
+def test_a_run_without_the_option_is_the_default_of_a_sweep() -> None:
+    (chart,) = sweeps(RUNS)
+    assert chart is not None
+    assert chart.series[0] == Series("indexrag: recall@5", ((0.0, 100.0), (1.0, 87.5), (3.0, 75.0)))
+    assert chart.x.ticks == (0.0, 1.0, 3.0)
+    assert "could not be checked" in chart.note
+
+
+def test_goals_are_compared_with_the_paper_s_figures() -> None:
+    goals = next(table for table in sections_of(RUNS, [])[0].tables if table.caption.startswith("Against"))
+    assert [list(row) for row in goals.rows] == [
+        ["retrieval", "naive", "20.0 ms", "15 ms", "no"],
+        ["retrieval", "indexrag", "20.0 ms", "15 ms", "no"],
+        ["index, bytes per passage", "all", "4,000", "4,418", "yes"],
+    ]
+
+
+def test_published_figures_name_their_source() -> None:
+    assert all(figure.source and figure.value > 0 for figure in FIGURES)
+    assert figure_of("hotpot_dev_distractor_v1", "KiRAG", "recall@5") == 84.1
+    assert family_of("notes") is None
+    assert figures_for("notes") == ()
+    other = sections_of([run_of("naive", [(1,)], dataset="notes")], [])[0]
+    assert [table.caption for table in other.tables] == ["All runs, in percent, milliseconds and dollars"]
+
+
+def test_nothing_to_report(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="there are no runs to report"):
+        write_report([], tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("logarithmic", [False, True])
+@pytest.mark.parametrize("values", [(5.0,), (0.001, 0.0012), (1.0, 1e9), (93.5, 94.5)])
+def test_every_mark_lies_inside_the_plot(values: tuple[float, ...], logarithmic: bool) -> None:
+    series = Series("a < b", tuple((value, value) for value in values))
+    axis = Axis("x", is_logarithmic=logarithmic)
+    drawn = ElementTree.fromstring(draw(Chart("t", "", axis, axis, (series,))))
+    picture = next(iter(drawn.iter("svg")))
+    marks = [path.attrib["d"] for path in picture.iter("path")]
+    places = [tuple(float(number) for number in re.findall(r"-?[\d.]+", mark)[:2]) for mark in marks]
+    assert len(places) == len(values)
+    assert all(40 < x < 380 and 0 < y < 256 for x, y in places)
+    labels = [text for text in picture.iter("text") if text.attrib.get("class") == "tick"]
+    assert len(labels) >= 4
+    assert next(iter(picture.iter("title"))).text.startswith("a < b: x ")  # type: ignore[union-attr]
