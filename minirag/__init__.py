@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         TaskPrompt,
         Usage,
     )
+    from minirag.reembedding import reembed
 
 __version__ = "0.1.0"
 
@@ -41,6 +42,7 @@ __all__ = [
     "aask",
     "ask",
     "import_index",
+    "reembed",
 ]
 
 _HOMES = {
@@ -49,6 +51,7 @@ _HOMES = {
     "aask": "answering",
     "ask": "answering",
     "import_index": "importing",
+    "reembed": "reembedding",
 }
 
 

@@ -153,7 +153,7 @@ class EncoderMismatchError(IndexFileError):
         *,
         built_with: str,
         given: str,
-        remedy: str = "Open it with the first, or change it with Index(path).reembed(encoder)",
+        remedy: str = "Open it with the first, or change it: minirag reembed FILE, or minirag.reembed(path, encoder)",
     ) -> None:
         """Say what to do about it."""
         self.built_with, self.given = built_with, given

@@ -25,7 +25,6 @@ from minirag.records import (
     Usage,
     counting,
 )
-from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.store import Store
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
@@ -196,24 +195,14 @@ class Index(OpenIndex):
         return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
     async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress, ledger: Ledger) -> Usage:
-        from minirag.embedding import embed, texts_of
-        from minirag.encoder import aligner_of, close_encoder, describe_encoders, open_encoder
+        from minirag.encoder import aligner_of, close_encoder, open_encoder
+        from minirag.reembedding import reembed_store
 
         opened = open_encoder(encoder)
-        aligner = aligner_of(opened)
         async with self._turn:
-            with self._store.writing(), counting(ledger):
-                held = self._store.read_all()
-                with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
-                    data = await asyncio.to_thread(
-                        embed, held.documents, held.bridges, encoder=opened, aligner=aligner, progress=done
-                    )
-                before = self._store.snapshot.header
-                spent = usage_to_header(usage_in(before) + ledger.total())
-                header = {**before, **describe_encoders(opened, encoder), **spent}
-                self._store.replace_all(data, header)
+            await reembed_store(self._store, opened, encoder, progress=progress, ledger=ledger)
             closing, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
-            replaced, self.encoder, self.aligner = self.encoder, opened, aligner
+            replaced, self.encoder, self.aligner = self.encoder, opened, aligner_of(opened)
             closing.close()
             if replaced is not opened:
                 await asyncio.to_thread(close_encoder, replaced)

@@ -21,7 +21,7 @@ ROWS = [
     {"minirag.strategies"},
     {"minirag.index", "minirag.importing"},
     {"minirag.reading"},
-    {"minirag.building", "minirag.repairing"},
+    {"minirag.building", "minirag.repairing", "minirag.reembedding"},
     {"minirag.drawing", "minirag.exporting"},
     {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
     {"minirag.planning", "minirag.pruning"},

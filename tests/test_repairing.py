@@ -7,8 +7,11 @@ import random
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from minirag import Document, Index
+from minirag.cli import program
+from minirag.encoder import OnnxEncoder
 from minirag.errors import EncoderMismatchError, IndexCorruptError, IndexFileError
 from minirag.naming.names import normalise_name
 from minirag.repairing import RepairReport, repair
@@ -199,7 +202,7 @@ def other_encoder(tmp_path: Path) -> Path:
 
 
 def test_reembed_changes_every_vector_and_no_record(damaged: Path, other_encoder: Path) -> None:
-    with pytest.raises(EncoderMismatchError, match=r"or change it with Index\(path\)\.reembed\(encoder\)"):
+    with pytest.raises(EncoderMismatchError, match=r"change it: minirag reembed FILE, or minirag\.reembed\(path"):
         Index(damaged, encoder=other_encoder)
     with open_offline(damaged) as index, open_offline(damaged) as other:
         before, vectors = contents_of(index.snapshot), set(vectors_of(index.snapshot))
@@ -219,3 +222,24 @@ def test_reembed_changes_every_vector_and_no_record(damaged: Path, other_encoder
         assert index.encoder.fingerprint.startswith("other")
         assert "new" in index
     assert Index.verify(damaged).whole
+
+
+def test_an_index_of_an_older_shipped_encoder_opens_again_after_reembed(damaged: Path, other_encoder: Path) -> None:
+    """As an older minirag left it: the file names no folder, and its encoder is not the one that is here."""
+    with open_offline(damaged) as index:
+        contents, questions = contents_of(index.snapshot), index.search("harbour", k=3)
+        index.reembed(OnnxEncoder(other_encoder), progress=False)
+    with pytest.raises(EncoderMismatchError, match="minirag reembed FILE"):
+        open_offline(damaged)
+    result = CliRunner().invoke(program, ["reembed", str(damaged)])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith(f"{damaged}: embedded anew, in ")
+    with open_offline(damaged) as index:
+        assert contents_of(index.snapshot) == contents
+        assert [hit.id for hit in index.search("harbour", k=3)] == [hit.id for hit in questions]
+
+
+def test_reembed_of_nothing_is_named(tmp_path: Path) -> None:
+    result = CliRunner().invoke(program, ["reembed", str(tmp_path / "no.usearch")])
+    assert result.exit_code == 1
+    assert "no.usearch" in result.stderr

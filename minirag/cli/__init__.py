@@ -13,6 +13,7 @@ from minirag.cli.evaluating import evaluate
 from minirag.cli.exchanging import export, import_
 from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
+from minirag.cli.reembedding import reembed
 from minirag.cli.repairing import repair
 from minirag.cli.running import INTERRUPTED, program
 from minirag.cli.training import train
@@ -27,6 +28,7 @@ for _command in (
     delete,
     compact,
     repair,
+    reembed,
     demo,
     evaluate,
     bench,

@@ -93,27 +93,27 @@ def train(
         click.echo(f"{out / 'model'}: open it with Index(..., encoder={str(out / 'model')!r})")
 
 
-def _run(making: Making, files: Sequence[Path], stages: Sequence[Stage], triples: Path | None, models: Models) -> None:
-    from minirag.training import making as steps
+def _run(making: Making, files: Sequence[Path], wanted: Sequence[Stage], triples: Path | None, models: Models) -> None:
+    from minirag.training import finishing, stages
     from minirag.training.llm_triples import read_triples
+    from minirag.training.making import STAGES, is_done
 
-    for stage in steps.STAGES:
-        if (stages and stage not in stages) or (not stages and steps.is_done(making, stage)):
+    for stage in STAGES:
+        if (stage not in wanted) if wanted else is_done(making, stage):
             continue
         if stage == "chains":
             read = read_triples(triples) if triples else None
             reasoner = models.reasoner(None, Ledger())
-            failed = run(steps.make_chains(making, files, reasoner=reasoner, triples=read))
-            for failure in failed:
+            for failure in run(stages.make_chains(making, files, reasoner=reasoner, triples=read)):
                 echo_note(f"left out: {failure.id}: {failure.reason}")
         elif stage == "negatives":
-            steps.mine(making)
+            stages.mine(making)
         elif stage == "train":
-            steps.learn(making)
+            stages.learn(making)
         elif stage == "export":
-            steps.export(making)
+            finishing.export(making)
         else:
-            for name, score in steps.evaluate(making)["scores"].items():
+            for name, score in finishing.evaluate(making)["scores"].items():
                 click.echo(f"{name}: {score}")
 
 

@@ -1,0 +1,31 @@
+"""`minirag reembed`: another encoder for an index."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from minirag.cli.options import FILE, quiet_option, require_index, shows_bars
+from minirag.cli.running import command
+from minirag.reembedding import reembed as reembed_file
+
+
+@command(epilog="\b\nExample:\n  minirag reembed notes.usearch")
+@click.argument("index", type=FILE)
+@click.option(
+    "--encoder",
+    metavar="NAME",
+    help="A folder with an ONNX encoder, or a LiteLLM embedding model's name [the one that minirag ships].",
+)
+@click.option("--max-cost", type=float, metavar="DOLLARS", help="What a hosted encoder may cost.")
+@quiet_option
+def reembed(*, index: Path, encoder: str | None, max_cost: float | None, quiet: bool) -> None:
+    """Change the encoder of INDEX, also of one that an older minirag built: all vectors anew, without a model's call.
+
+    Texts, facts, triples and bridging facts stay as they are.
+    """
+    require_index(index)
+    usage = reembed_file(index, encoder, progress=shows_bars(quiet=quiet), max_cost=max_cost)
+    if not quiet:
+        click.echo(f"{index}: embedded anew, in {usage.seconds:.0f} s")

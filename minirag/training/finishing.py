@@ -1,0 +1,104 @@
+"""The last steps of making an encoder: export, evaluate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from minirag.encoder import OnnxEncoder
+from minirag.errors import InputError
+from minirag.training.bases import find_base
+from minirag.training.card import write_card
+from minirag.training.export import export_encoder, read_tokenizer
+from minirag.training.making import FLOAT, MODEL, WEIGHTS, Making, load_model, questions_of, report
+from minirag.training.validating import Validation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.records import Kind
+    from minirag.training.validating import Encode
+
+LEAST_PARITY = 0.9999
+_PARITY = 64  # questions
+
+
+def export(making: Making) -> None:
+    """Write the encoder twice: with 8-bit integers to `model`, with 32-bit floats (for GPUs) to `float`.
+
+    Raises:
+        InputError: If there are no weights yet.
+    """
+    source = making.folder / WEIGHTS
+    if not source.is_dir():
+        raise InputError(f"{source} is missing: it is what the step 'train' leaves. Run that step first")
+    settings = making.settings
+    for name, floats in ((MODEL, False), (FLOAT, True)):
+        with making.progress.stage(f"exporting {name}", 1) as count:
+            export_encoder(
+                source,
+                making.folder / name,
+                name=f"{making.name} ({'float32' if floats else 'int8'})",
+                max_tokens=settings.max_tokens,
+                query_prefix=settings.query_prefix,
+                document_prefix=settings.document_prefix,
+                floats=floats,
+            )
+            count(1)
+
+
+def evaluate(making: Making) -> dict[str, Any]:
+    """Try base and exports on the dev questions, check the float export against torch, and write the model card.
+
+    Returns:
+        What the report holds now.
+
+    Raises:
+        InputError: If an export is missing, or its vectors are not torch's.
+    """
+    folder = making.folder
+    train, dev = questions_of(making)
+    base = find_base(making.settings.base)
+    untrained = folder / "untrained"
+    if not (untrained / "model.onnx").exists():
+        export_encoder(base, untrained, name="untrained", max_tokens=making.settings.max_tokens, floats=True)
+    encoders = {"untrained": untrained, "float32": folder / FLOAT, "int8": folder / MODEL}
+    validation = Validation(dev or train, seed=making.settings.seed)
+    scores = {}
+    with making.progress.stage("evaluating", len(encoders)) as count:
+        for name, place in encoders.items():
+            scores[name] = validation.score(_by_onnx(OnnxEncoder(place))).as_dict()
+            count(1)
+    parity = _parity(making, [question.text for question in (dev or train)[:_PARITY]])
+    told = report(making, {"scores": scores, "parity": parity})
+    write_card(folder, making.name, asdict(making.settings), told)
+    return told
+
+
+def _by_onnx(encoder: OnnxEncoder) -> Encode:
+    def encode(texts: Sequence[str], kind: Kind | None) -> NDArray[np.float32]:
+        return encoder.encode(texts, role="query" if kind is None else "document")
+
+    return encode
+
+
+def _parity(making: Making, texts: Sequence[str]) -> float:
+    """The least cosine between torch's vectors in 32 bits and the float export's.
+
+    Raises:
+        InputError: If it is below 0.9999.
+    """
+    from minirag.training.states import States
+
+    settings = replace(making.settings, half=False, query_tokens=making.settings.max_tokens)
+    weights = making.folder / WEIGHTS
+    states = States(load_model(weights, frozen=0), read_tokenizer(weights), settings)
+    here = states.encode(texts, None).cpu().numpy()
+    there = OnnxEncoder(making.folder / FLOAT).encode(texts, role="query")
+    least = float((here * there).sum(axis=1).min())
+    if least < LEAST_PARITY:
+        raise InputError(f"{making.folder / FLOAT} gives other vectors than torch: least cosine {least:.5f}")
+    return round(least, 6)

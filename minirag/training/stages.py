@@ -1,0 +1,150 @@
+"""The first steps of making an encoder: chains, negatives, train."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from minirag.datasets import Example, read_examples
+from minirag.errors import InputError, LLMSetupError, MiniragError
+from minirag.models import OFFLINE
+from minirag.records import Failure
+from minirag.training.bases import blend, find_base, write_weights
+from minirag.training.export import read_bert, read_tokenizer
+from minirag.training.lessons import ChainedQuestion, cut_chains
+from minirag.training.making import CHAINS, VECTORS, WEIGHTS, Making, load_model, questions_of, report
+from minirag.training.negatives import Candidates, texts_to_encode
+from minirag.training.passages import Triples, read_passages
+from minirag.training.picking import pick_chain
+from minirag.training.silver import build_chain, supports_of
+from minirag.training.silver_files import write_questions
+from minirag.training.validating import Validation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.reasoner import Reasoner
+
+SHARES = (1.0, 0.8, 0.6, 0.4)  # of the trained weights, tried on the dev questions
+_SHARD = 1000
+
+
+async def make_chains(
+    making: Making, files: Sequence[Path], *, reasoner: Reasoner, triples: Triples | None = None
+) -> list[Failure]:
+    """Read question sets, extract from their passages, and find each question's silver chain.
+
+    Args:
+        making: Where.
+        files: Of data sets, as published; see `minirag.datasets.read_examples`.
+        reasoner: Extracts, and picks the chain where a set has only gold passages and it is a model.
+        triples: Of passages, by title and text, that somebody else extracted.
+
+    Returns:
+        The questions without a chain, with the reason.
+
+    Raises:
+        InputError: If a file cannot be read, or no question has a chain.
+        LLMSetupError: When the model cannot be called at all.
+    """
+    examples = [(path.stem, example) for path in files for example in read_examples(path)]
+    distinct = {(p.title, p.text) for _, example in examples for p in example.passages}
+    with making.progress.stage("reading passages", len(distinct)) as count:
+        read = await read_passages(
+            [example for _, example in examples], reasoner=reasoner, triples=triples, progress=count
+        )
+    questions: list[ChainedQuestion] = []
+    failed: list[Failure] = []
+    for (source, example), passages in zip(examples, read, strict=True):
+        question = ChainedQuestion(example.id, source, example.question, passages, ())
+        try:
+            steps = await _find_steps(example, question, reasoner)
+        except LLMSetupError:
+            raise
+        except MiniragError as error:
+            failed.append(Failure(example.id, str(error)))
+            continue
+        if steps.steps:
+            questions.append(steps)
+        else:
+            failed.append(Failure(example.id, "nothing says what supports its answer"))
+    if not questions:
+        raise InputError("none of the questions has a chain: the files name no triples, hops or gold passages")
+    making.folder.mkdir(parents=True, exist_ok=True)
+    write_questions(questions, making.folder / CHAINS)
+    report(making, {"sources": [path.name for path in files]})
+    return failed
+
+
+async def _find_steps(example: Example, question: ChainedQuestion, reasoner: Reasoner) -> ChainedQuestion:
+    is_said = example.triples or example.sub_questions or any(p.supporting_sentences for p in example.passages)
+    if not is_said and reasoner.model != OFFLINE:
+        return replace(question, steps=await pick_chain(example, question.passages, reasoner))
+    return replace(question, steps=build_chain(supports_of(example, question.passages), question.passages))
+
+
+def mine(making: Making) -> None:
+    """Encode questions, passages and loose triples with the base, for the search of hard negatives.
+
+    Raises:
+        InputError: If the chains are missing, or there is no such base.
+    """
+    from minirag.training.states import States
+
+    train, _ = questions_of(making)
+    base = find_base(making.settings.base)
+    states = States(load_model(base, frozen=0), read_tokenizer(base), making.settings)
+    texts = texts_to_encode(train)
+    rows: dict[int, NDArray[np.float32]] = {}
+    with making.progress.stage("encoding", len(texts)) as count:
+        for kind in dict.fromkeys(kind for _, kind in texts):
+            places = [place for place, (_, own) in enumerate(texts) if own == kind]
+            for start in range(0, len(places), _SHARD):
+                shard = places[start : start + _SHARD]
+                vectors = states.encode([texts[place][0] for place in shard], kind).cpu().numpy()
+                rows.update(zip(shard, vectors, strict=True))
+                count(len(shard))
+    np.save(making.folder / VECTORS, np.stack([rows[place] for place in range(len(texts))]).astype(np.float16))
+
+
+def learn(making: Making) -> None:
+    """Train, and write the weights that do best on the dev questions.
+
+    Raises:
+        InputError: If chains or vectors are missing, or a checkpoint is of another training.
+    """
+    from minirag.training.learning import Learning
+
+    settings, folder = making.settings, making.folder
+    train, dev = questions_of(making)
+    base = find_base(settings.base)
+    lessons = cut_chains(train, chain_queries=settings.chain_queries, seed=settings.seed)
+    candidates = Candidates(train, _read_vectors(folder / VECTORS, [text for text, _ in texts_to_encode(train)]))
+    model = load_model(base, frozen=settings.frozen_layers)
+    learning = Learning(model, read_tokenizer(base), lessons, candidates, settings, folder=folder)
+    validation = Validation(dev, seed=settings.seed) if dev else None
+    with making.progress.stage("training", learning.steps - learning.step) as count:
+        learning.run(validation, progress=count)
+    original, trained = read_bert(base)[0], model.arrays()
+    scores = {}
+    if validation is not None:
+        for share in SHARES:
+            model.take(blend(original, trained, share))
+            scores[share] = validation.score(learning.encode)
+    best = max(scores, key=lambda share: scores[share].mean, default=1.0)
+    write_weights(blend(original, trained, best), base, folder / WEIGHTS)
+    told = {str(share): score.as_dict() for share, score in scores.items()}
+    report(making, {"shares": told, "share": best, "lessons": len(lessons), "questions": [len(train), len(dev)]})
+
+
+def _read_vectors(path: Path, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    if not path.exists():
+        raise InputError(f"{path} is missing: it is what the step 'negatives' leaves. Run that step first")
+    rows = np.load(path).astype(np.float32)
+    if len(rows) != len(texts):
+        raise InputError(f"{path} has {len(rows)} vectors for {len(texts)} texts: it is of other chains. Delete it")
+    return dict(zip(texts, rows, strict=True))
