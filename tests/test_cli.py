@@ -388,6 +388,7 @@ def test_info_as_text_and_as_json(notes: Path) -> None:
     assert shown["file"] == "notes.usearch"
     assert shown["documents"] == "2"
     assert shown["bridging facts"] == "1, of 1 name"
+    assert (shown["passage tokens"], shown["bridge within"]) == ("the encoder's", "none")
     assert shown["encoder"] == f"{info.encoder}, 384 dimensions"
     assert (shown["model"], shown["passage tokens"]) == ("offline", "the encoder's")
     found = json.loads(run("info", "--index", notes, "--json").stdout)

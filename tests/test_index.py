@@ -216,7 +216,8 @@ def test_settings_are_kept_and_fixed(path: Path) -> None:
         ({"bridge_min_documents": 5, "bridge_max_documents": 4}, "not 5 of 4"),
         ({"bridge_min_length": 0}, "must be at least 1"),
         ({"compact_at": 0.0}, "compact_at must be above 0"),
-        ({"bridge_within": " "}, "bridge_within must be a key of the metadata"),
+        ({"bridge_within": " "}, "bridge_within must be a key of the metadata, not ' '"),
+        ({"bridge_within": 5}, "bridge_within must be a key of the metadata, not 5"),
     ],
 )
 def test_impossible_settings(settings: dict[str, Any], message: str) -> None:

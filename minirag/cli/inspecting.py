@@ -76,7 +76,8 @@ def _echo_info(found: IndexInfo) -> None:
         *((f"  {task}", describe_usage(part)) for task, part in found.usage.tasks.items() if part.calls),
         *((name.replace("_", " "), value) for name, value in asdict(found.settings).items()),
     ]
-    rows = [(name, "the encoder's" if value is None else value) for name, value in rows]
+    unset = {"passage tokens": "the encoder's"}
+    rows = [(name, unset.get(name, "none") if value is None else value) for name, value in rows]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}}  {one_line(str(value))}")

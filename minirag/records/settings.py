@@ -43,8 +43,9 @@ class Settings:
                 "bridge_min_documents must be at least 2 and at most bridge_max_documents, not "
                 f"{self.bridge_min_documents} of {self.bridge_max_documents}"
             )
-        if self.bridge_within is not None and not str(self.bridge_within).strip():
-            raise ValueError("bridge_within must be a key of the metadata, not blank")
+        within = self.bridge_within
+        if within is not None and not (isinstance(within, str) and within.strip()):
+            raise ValueError(f"bridge_within must be a key of the metadata, not {within!r}")
         if self.compact_at <= 0:
             raise ValueError(f"compact_at must be above 0, not {self.compact_at}")
         if self.bridge_min_length < 1 or self.bridge_facts_per_document < 1:
