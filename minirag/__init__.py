@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from minirag.answering import aask, ask
+    from minirag.answering import aask, ask, astream, stream
     from minirag.errors import MiniragError
     from minirag.importing import import_index
     from minirag.index import Index
@@ -41,8 +41,10 @@ __all__ = [
     "Usage",
     "aask",
     "ask",
+    "astream",
     "import_index",
     "reembed",
+    "stream",
 ]
 
 _HOMES = {
@@ -52,6 +54,8 @@ _HOMES = {
     "ask": "answering",
     "import_index": "importing",
     "reembed": "reembedding",
+    "astream": "answering",
+    "stream": "answering",
 }
 
 

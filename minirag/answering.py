@@ -1,35 +1,20 @@
-"""`ask`: pick a strategy, read what it found, cite the passages behind it, account for the cost."""
+"""`ask` and its kin: what a user calls to have a question answered."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 from minirag import loop
-from minirag.errors import TimeLimitError
-from minirag.filtering import Where, parse_filter
-from minirag.index import Index
+from minirag.asking import AnyIndex, Limits, Way, ask_in_time, retrieve_alone
+from minirag.filtering import Where
 from minirag.models import VARIABLE, AnyModel
-from minirag.prompting import check_prompts_of_asking
-from minirag.ranking import check_k
 from minirag.reading import OpenIndex
-from minirag.records import Answer, Citation, ContextItem, Evidence, Hit, Ledger, Prompts, Reading, counting
-from minirag.retrieving import find_passage
-from minirag.strategies import STRATEGIES, check_options, default_strategy
+from minirag.records import Answer, Evidence, Prompts
+from minirag.streaming import AnswerStream, AsyncAnswerStream
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from os import PathLike
-
-    from minirag.reasoner import Reasoner
-    from minirag.storage.snapshot import Snapshot
-
-AnyIndex: TypeAlias = "OpenIndex | str | PathLike[str]"
-NOT_FOUND = "The index holds nothing that answers this."
 _WARNING = (
     "answered offline, by rules that quote the documents. Give a model (Index(..., model='openai/gpt-4o-mini') or "
     "MINIRAG_MODEL) for answers by an LLM, or model='offline' to silence this"
@@ -81,8 +66,8 @@ def ask(
         TimeLimitError: When the time is up. What was found until then is not returned: ask with fewer steps.
     """
     _warn_offline(index, model or models)
-    way, limits = _Way(strategy, k, model, models, where, prompts, options), _Limits(max_cost, time_limit)
-    return loop.run(_ask_in_time(question, index, way, limits))
+    way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
+    return loop.run(ask_in_time(question, index, way, limits))
 
 
 async def aask(
@@ -101,8 +86,53 @@ async def aask(
 ) -> Answer:
     """`ask`, to be awaited."""
     _warn_offline(index, model or models)
-    way, limits = _Way(strategy, k, model, models, where, prompts, options), _Limits(max_cost, time_limit)
-    return await loop.await_(_ask_in_time(question, index, way, limits))
+    way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
+    return await loop.await_(ask_in_time(question, index, way, limits))
+
+
+def stream(
+    question: str,
+    index: AnyIndex,
+    *,
+    strategy: str | None = None,
+    k: int | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
+    where: Where | None = None,
+    prompts: Prompts | None = None,
+    max_cost: float | None = None,
+    time_limit: float | None = None,
+    **options: Any,  # noqa: ANN401
+) -> AnswerStream:
+    """Ask, and get the text of the answer while the model writes it, piece by piece.
+
+    Iterate over what it gives. Its `answer` is the whole answer, with its citations, once all pieces were taken.
+    Arguments and errors are those of `ask`; errors are raised by the iteration. Once a piece was given, a call that
+    breaks off is not tried again. Offline, and with models that do not stream, the text comes in words at the end.
+    """
+    _warn_offline(index, model or models)
+    way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
+    return AnswerStream(lambda tell: ask_in_time(question, index, way, limits, tell))
+
+
+def astream(
+    question: str,
+    index: AnyIndex,
+    *,
+    strategy: str | None = None,
+    k: int | None = None,
+    model: AnyModel | None = None,
+    models: Mapping[str, AnyModel] | None = None,
+    where: Where | None = None,
+    prompts: Prompts | None = None,
+    max_cost: float | None = None,
+    time_limit: float | None = None,
+    **options: Any,  # noqa: ANN401
+) -> AsyncAnswerStream:
+    """`stream`, for `async for`; it is called without `await`."""
+    _warn_offline(index, model or models)
+    way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
+    return AsyncAnswerStream(lambda tell: ask_in_time(question, index, way, limits, tell))
 
 
 def retrieve(
@@ -118,7 +148,7 @@ def retrieve(
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """The evidence for a question, unread: what `ask` would show to the reader. Arguments and errors as for `ask`."""
-    return loop.run(_retrieve_alone(question, index, _Way(strategy, k, model, models, where, prompts, options)))
+    return loop.run(retrieve_alone(question, index, Way(strategy, k, model, models, where, prompts, options)))
 
 
 async def aretrieve(
@@ -134,21 +164,7 @@ async def aretrieve(
     **options: Any,  # noqa: ANN401
 ) -> Evidence:
     """`retrieve`, to be awaited."""
-    return await loop.await_(
-        _retrieve_alone(question, index, _Way(strategy, k, model, models, where, prompts, options))
-    )
-
-
-class _Way(NamedTuple):
-    """How to find what is asked; see `ask`."""
-
-    strategy: str | None
-    k: int | None
-    model: AnyModel | None
-    models: Mapping[str, AnyModel] | None
-    where: Where | None
-    prompts: Prompts | None
-    options: Mapping[str, Any]
+    return await loop.await_(retrieve_alone(question, index, Way(strategy, k, model, models, where, prompts, options)))
 
 
 def _warn_offline(index: AnyIndex, model: object) -> None:
@@ -156,103 +172,3 @@ def _warn_offline(index: AnyIndex, model: object) -> None:
     chosen = index.model_is_chosen if isinstance(index, OpenIndex) else bool(os.environ.get(VARIABLE))
     if not model and not chosen:
         warnings.warn(_WARNING, stacklevel=3)
-
-
-async def _retrieve_alone(question: str, index: AnyIndex, way: _Way) -> Evidence:
-    with _opened(index, way) as opened:
-        return await _retrieve(
-            question, opened, opened.reasoner(way.model, Ledger(), models=way.models, prompts=way.prompts), way
-        )
-
-
-class _Limits(NamedTuple):
-    """What an answer may take: dollars and seconds; None for as much as it takes."""
-
-    max_cost: float | None
-    time_limit: float | None
-
-
-async def _ask_in_time(question: str, index: AnyIndex, way: _Way, limits: _Limits) -> Answer:
-    seconds = limits.time_limit
-    if seconds is not None and seconds <= 0:
-        raise ValueError(f"time_limit must be above 0 seconds, not {seconds}")
-    try:
-        async with asyncio.timeout(seconds) as limit:
-            return await _ask(question, index, way, max_cost=limits.max_cost)
-    except TimeoutError as error:
-        if seconds is None or not limit.expired():
-            raise
-        raise TimeLimitError(seconds) from error
-
-
-async def _ask(question: str, index: AnyIndex, way: _Way, *, max_cost: float | None) -> Answer:
-    ledger = Ledger(max_cost=max_cost, keeps_calls=True)
-    with counting(ledger), _opened(index, way) as opened:
-        reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)
-        snapshot = opened.snapshot
-        evidence = await _retrieve(question, opened, reasoner, way)
-        reading = Reading(NOT_FOUND, found=False, items=())
-        if evidence.hits:
-            chain = [hit.text for hit in evidence.chain]
-            reading = await reasoner.read(question, _context(evidence.hits), chain=chain)
-        return Answer(
-            text=reading.text if reading.text.strip() else NOT_FOUND,
-            found=reading.found,
-            citations=_cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items]),
-            evidence=evidence.hits,
-            used=reading.items,
-            chain=evidence.chain,
-            steps=evidence.steps,
-            usage=ledger.total(seconds=ledger.now()),
-            model=reasoner.model,
-            strategy=way.strategy or default_strategy(reasoner.model),
-            question=question,
-            ranking=evidence.ranking,
-        )
-
-
-async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: _Way) -> Evidence:
-    if not isinstance(question, str):
-        raise ValueError(f"the question must be a string, not {question!r}")
-    if not question.strip():
-        raise ValueError("the question is blank")
-    if way.k is not None:
-        check_k(way.k)
-    strategy = way.strategy or default_strategy(reasoner.model)
-    check_options(strategy, way.options)
-    chosen = way.options if way.k is None else {"k": way.k, **way.options}
-    return await STRATEGIES[strategy](question, index, reasoner, **chosen)
-
-
-@contextmanager
-def _opened(index: AnyIndex, way: _Way) -> Iterator[OpenIndex]:
-    """The index as far as the filter lets it be seen."""
-    if way.prompts is not None:
-        check_prompts_of_asking(way.prompts)
-    if isinstance(index, OpenIndex):
-        yield index.filtered(way.where)
-    else:
-        parse_filter(way.where)  # what is wrong with it does not wait for the file
-        with Index(index, model=way.model, models=way.models, mode="r") as opened:
-            yield opened.filtered(way.where)
-
-
-def _context(hits: Sequence[Hit]) -> list[ContextItem]:
-    """What the reader sees: a fact or passage with the title of its document, a bridging fact with all of them."""
-    return [ContextItem(hit.text, " / ".join(title for title in hit.titles if title), hit.kind) for hit in hits]
-
-
-def _cite(snapshots: Sequence[Snapshot], hits: Sequence[Hit]) -> tuple[Citation, ...]:
-    """The passages behind the hits, each once: citations come from the records, never from what a model wrote.
-
-    The index may have moved on while the question was answered, so both commits are looked at.
-    """
-    citations: list[Citation] = []
-    for passage_id in dict.fromkeys(passage for hit in hits for passage in hit.passage_ids):
-        found = next((f for snapshot in snapshots if (f := find_passage(snapshot, passage_id))), None)
-        if found is not None:
-            passage, title, metadata = found
-            number = len(citations) + 1
-            cited = passage.document_id, passage.id, title, passage.text, metadata, passage.location
-            citations.append(Citation(number, *cited))
-    return tuple(citations)

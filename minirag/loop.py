@@ -12,10 +12,10 @@ import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future, wait
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 Result = TypeVar("Result")
-_POLL = 0.5  # seconds
+POLL = 0.5  # seconds that a wait lasts before it looks whether it was interrupted
 _LET_GO = 5.0  # seconds that cancelled work gets to release locks and close files
 
 
@@ -25,20 +25,50 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     Raises:
         RuntimeError: When called on the loop itself, where waiting would never end.
     """
+    check_thread(work)
+    started = Started(work)
+    try:
+        while not wait([started.future], timeout=POLL).done:
+            pass  # Windows lets Ctrl-C through only between two waits
+        return started.future.result()
+    except BaseException:
+        started.cancel()
+        raise
+
+
+def check_thread(work: Coroutine[Any, Any, Any]) -> None:
+    """See that waiting for the work here would not wait for ever.
+
+    Raises:
+        RuntimeError: On the loop itself.
+    """
     if threading.current_thread() is _loop(os.getpid()).thread:
         work.close()
         raise RuntimeError("a synchronous minirag call inside minirag's own loop: await the asynchronous one instead")
-    finished = threading.Event()
-    future = _submit(_marking(work, finished))
-    try:
-        while not wait([future], timeout=_POLL).done:
-            pass  # Windows lets Ctrl-C through only between two waits
-        return future.result()
-    except BaseException:
-        if not finished.is_set():
-            future.cancel()
-            finished.wait(_LET_GO)
-        raise
+
+
+class Started(Generic[Result]):
+    """Work that runs on the loop.
+
+    Attributes:
+        future: Its result.
+    """
+
+    def __init__(self, work: Coroutine[Any, Any, Result]) -> None:
+        """Start it."""
+        self._finished = threading.Event()
+        self.future = _submit(_marking(work, self._finished))
+
+    def abandon(self) -> None:
+        """Cancel it, if it still runs, without waiting."""
+        if not self._finished.is_set():
+            self.future.cancel()
+
+    def cancel(self) -> None:
+        """Cancel it, if it still runs, and wait until it has let go of locks and files."""
+        if not self._finished.is_set():
+            self.future.cancel()
+            self._finished.wait(_LET_GO)
 
 
 def run_or_start(work: Coroutine[Any, Any, None]) -> None:

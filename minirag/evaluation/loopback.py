@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from minirag.evaluation.event_streams import completion_events, write_events
 from minirag.evaluation.honest import honest_reply, honest_vector
 
 
@@ -65,6 +67,9 @@ class Served:
         body: Sent instead of a chat completion: bytes as they are, anything else as JSON.
         cut_after: Close the connection after so many bytes of the body.
         usage: The usage object; None leaves it out.
+        streams: Whether a request for a stream gets one; else it gets the whole body.
+        piece_delay: Seconds before each piece of a stream.
+        cut_after_pieces: Close the connection after so many pieces of a stream.
     """
 
     text: str | None = None
@@ -84,6 +89,9 @@ class Served:
             "prompt_tokens_details": {"cached_tokens": 40},
         }
     )
+    streams: bool = True
+    piece_delay: float = 0.0
+    cut_after_pieces: int | None = None
 
 
 Entry = Served | str | dict[str, Any]
@@ -105,12 +113,14 @@ class Loopback:
     Attributes:
         requests: All that arrived, in order.
         most_parallel: The largest number of requests that were open at once.
+        abandoned: How many answers nobody read to their end, as the client had gone.
     """
 
     def __init__(self, script: Script = honest, *, port: int = 0, log: Path | None = None) -> None:
         """Bind the port (0 picks a free one); `log` gets one JSON line a request."""
         self.requests: list[Request] = []
         self.most_parallel = 0
+        self.abandoned = 0
         self._open = 0
         self._script = script
         self._log = log
@@ -176,6 +186,11 @@ class Loopback:
             entry = Served(code=418, error={"message": message})
         return _served(entry)
 
+    def abandon(self) -> None:
+        """Note that an answer's reader went away."""
+        with self._lock:
+            self.abandoned += 1
+
     def count(self, change: int) -> None:
         """Note that a request was opened (1) or done (-1)."""
         with self._lock:
@@ -222,17 +237,43 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
             self._send(request, served)
 
         def _send(self, request: Request, served: Served) -> None:
-            body = _body(request, served)
-            head = [f"HTTP/1.1 {served.code} Scripted", "Content-Type: application/json"]
-            head += [f"Content-Length: {len(body)}", *(f"{k}: {v}" for k, v in served.headers.items())]
-            if served.cut_after is not None:
-                body, self.close_connection = body[: served.cut_after], True
-            self.wfile.write("\r\n".join(head).encode() + b"\r\n\r\n" + body)
+            try:
+                whole = _write(self.wfile, request, served)
+            except OSError:
+                loopback.abandon()
+                raise
+            self.close_connection = self.close_connection or not whole
 
         def log_message(self, *_: Any) -> None:  # noqa: ANN401
             """Say nothing on standard error."""
 
     return Handler
+
+
+def _write(file: BufferedIOBase, request: Request, served: Served) -> bool:
+    """Send an answer, as a stream or at once; gives whether it was sent to its end."""
+    if _is_streamed(request, served):
+        wants_usage = request.body.get("stream_options", {}).get("include_usage")
+        events = completion_events(
+            request.body["model"],
+            served.text or "",
+            tool=request.body["tools"][0]["function"]["name"] if request.mode == "tool" else None,
+            refusal=served.refusal,
+            finish_reason=served.finish_reason,
+            usage=served.usage if wants_usage else None,
+        )
+        delay, cut_after = served.piece_delay, served.cut_after_pieces
+        return write_events(file, events, headers=served.headers, delay=delay, cut_after=cut_after)
+    body = _body(request, served)
+    head = [f"HTTP/1.1 {served.code} Scripted", "Content-Type: application/json"]
+    head += [f"Content-Length: {len(body)}", *(f"{k}: {v}" for k, v in served.headers.items())]
+    file.write("\r\n".join(head).encode() + b"\r\n\r\n" + body[: served.cut_after])
+    return served.cut_after is None
+
+
+def _is_streamed(request: Request, served: Served) -> bool:
+    is_message = served.code == 200 and served.body is None and served.cut_after is None
+    return is_message and served.streams and bool(request.body.get("stream"))
 
 
 def _shut(connection: socket.socket) -> None:

@@ -5,5 +5,6 @@ from __future__ import annotations
 from minirag.llm.client import LLM
 from minirag.llm.prices import Price
 from minirag.llm.retrying import Retries
+from minirag.llm.streaming import Listener
 
-__all__ = ["LLM", "Price", "Retries"]
+__all__ = ["LLM", "Listener", "Price", "Retries"]

@@ -28,6 +28,9 @@ _FORMAT_WORDS = re.compile(
 )
 
 
+_STREAM_WORDS = re.compile(r"stream", re.IGNORECASE)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is sent besides the model's name, and the response format that it asks for."""
@@ -52,6 +55,7 @@ class Accepted:
         self._parameters = dict(parameters)
         self._budget_names = list(_BUDGETS)  # what the model may still accept, best first
         self._budget: int | None = None
+        self._streaming: dict[str, Any] = {"stream": True, "stream_options": {"include_usage": True}}
         self._schemas: dict[type[BaseModel], dict[str, Any]] = {}
         for name in _BUDGETS:
             value = self._parameters.pop(name, None)
@@ -59,9 +63,18 @@ class Accepted:
                 self._budget = int(value)
                 self._budget_names.sort(key=name.__ne__)
 
-    def request(self, messages: Sequence[Message], reply: type[BaseModel] | None, *, budget: int | None) -> Request:
-        """A request for a reply of that form, or for text; `budget` replaces the most tokens that it may have."""
-        parameters = dict(self._parameters)
+    def request(
+        self, messages: Sequence[Message], reply: type[BaseModel] | None, *, budget: int | None, streams: bool = False
+    ) -> Request:
+        """A request for a reply of that form, or for text.
+
+        Args:
+            messages: The conversation.
+            reply: The form.
+            budget: Replaces the most tokens that the reply may have.
+            streams: Whether it should come in pieces, as far as the provider does that.
+        """
+        parameters = {**self._parameters, **(self._streaming if streams else {})}
         budget = budget or self._budget
         if budget is not None and self._budget_names:
             parameters[self._budget_names[0]] = budget
@@ -90,8 +103,12 @@ class Accepted:
         elif name in self._budget_names:
             self._budget_names.remove(name)
             self._warn(name, fault)
-        elif name in self._parameters:
-            del self._parameters[name]
+        elif name == "stream":
+            self._streaming.clear()
+            self._warn(name, fault)
+        elif name is not None and (name in self._parameters or name in self._streaming):
+            self._parameters.pop(name, None)
+            self._streaming.pop(name, None)
             self._warn(name, fault)
 
     def note_reply(self, mode: Mode, *, in_form: bool) -> None:
@@ -128,6 +145,8 @@ def _refused(fault: Fault, request: Request) -> str | None:
     named = [name for name in sent if re.search(rf"\b{re.escape(name)}\b", fault.reason)]
     if named:
         return min(named, key=fault.reason.index)
+    if "stream" in sent and _STREAM_WORDS.search(fault.reason):
+        return "stream"
     formed = next((name for name in _FORM_PARAMETERS if name in sent), None)
     return formed if _FORMAT_WORDS.search(fault.reason) else None
 

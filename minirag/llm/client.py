@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from minirag.errors import LLMReplyError, PromptTooLongError
 from minirag.llm.accepted import Accepted, Message, Request
+from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
 from minirag.llm.modes import Mode, first_mode
 from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
@@ -18,7 +19,8 @@ from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, find_route, find_window
-from minirag.llm.sending import BadRequestError, Purpose, Sender, Shape, unknown_price
+from minirag.llm.sending import BadRequestError, Sender, unknown_price
+from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, read_reply
 from minirag.llm.tokens import estimate_all
 from minirag.llm.transport import Access, Transport, open_transport
@@ -138,13 +140,27 @@ class LLM:
         return min(room, self._too_long * 4 // 5) if self._too_long else room
 
     @overload
-    async def complete(self, messages: Sequence[Message], *, reply: type[R], task: Task, ledger: Ledger) -> R: ...
+    async def complete(
+        self,
+        messages: Sequence[Message],
+        *,
+        reply: type[R],
+        task: Task,
+        ledger: Ledger,
+        listener: Listener | None = None,
+    ) -> R: ...
 
     @overload
     async def complete(self, messages: Sequence[Message], *, reply: None = None, task: Task, ledger: Ledger) -> str: ...
 
     async def complete(
-        self, messages: Sequence[Message], *, reply: type[R] | None = None, task: Task, ledger: Ledger
+        self,
+        messages: Sequence[Message],
+        *,
+        reply: type[R] | None = None,
+        task: Task,
+        ledger: Ledger,
+        listener: Listener | None = None,
     ) -> R | str:
         """Ask the model.
 
@@ -153,6 +169,8 @@ class LLM:
             reply: The form of the answer; None for plain text.
             task: What the call is for.
             ledger: Gets every answer that came, those that could not be used included.
+            listener: Hears the reply while it arrives, where the provider streams. Once it has heard something, a call
+                that breaks off is not repeated; an unusable reply is still repaired, unheard.
 
         Returns:
             A validated reply, or the text without surrounding blanks.
@@ -163,12 +181,12 @@ class LLM:
             PromptTooLongError: If the prompt is more than the model reads.
             LLMReplyError: If the prompt was refused, or the answer cannot be used even after one repair.
         """
-        purpose = Purpose(task, ledger, next(self._numbers))
+        purpose = Purpose(task, ledger, next(self._numbers), listener)
         text, mode = await self._ask(messages, reply, purpose)
         try:
             return self._read(text, reply, mode)
         except UnreadableReplyError as problem:
-            text, mode = await self._ask(corrected(messages, text, str(problem)), reply, purpose)
+            text, mode = await self._ask(corrected(messages, text, str(problem)), reply, purpose.going_on())
         try:
             return self._read(text, reply, mode)
         except UnreadableReplyError as problem:
@@ -241,7 +259,7 @@ class LLM:
         completion, mode = await self._adapt(messages, reply, purpose)
         if is_cut_off(completion):
             budget = self._accepted.larger_budget(tokens_received(completion))
-            completion, mode = await self._adapt(messages, reply, purpose, budget=budget)
+            completion, mode = await self._adapt(messages, reply, purpose.going_on(), budget=budget)
         if is_cut_off(completion):
             raise LLMReplyError(self.model, "the reply was cut off, with twice the tokens too: set a larger max_tokens")
         return text_of(completion, self.model), mode
@@ -255,9 +273,10 @@ class LLM:
         budget: int | None = None,
     ) -> tuple[Any, Mode]:
         """A completion, of a request without what the model has refused so far, and how its form was asked for."""
-        request = self._accepted.request(messages, reply, budget=budget)
+        streams = purpose.listener is not None
+        request = self._accepted.request(messages, reply, budget=budget, streams=streams)
         while True:
-            call = partial(self._transport.complete, request.messages, request.parameters)
+            call = partial(self._call, request, purpose.listener)
             shape = Shape(
                 request.mode,
                 _size(request) if self._wants_size(purpose.ledger) else 0,
@@ -272,9 +291,14 @@ class LLM:
                 raise
             except BadRequestError as error:
                 self._accepted.learn(error.fault, request)
-                refused, request = request, self._accepted.request(messages, reply, budget=budget)
+                again = self._accepted.request(messages, reply, budget=budget, streams=streams)
+                refused, request = request, again
                 if request == refused:
                     raise LLMReplyError(self.model, f"the request was not accepted: {error.fault.reason}") from error
+
+    async def _call(self, request: Request, listener: Listener | None) -> Any:  # noqa: ANN401
+        pieces = await self._transport.complete(request.messages, request.parameters)
+        return pieces if listener is None else await gather(pieces, listener)
 
 
 def _size(request: Request) -> int:

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal
 
-FaultKind = Literal["setup", "transient", "outage", "too_long", "refused", "bad_request"]
+FaultKind = Literal["setup", "transient", "outage", "interrupted", "too_long", "refused", "bad_request"]
 
 _NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
 _NO_KEY = re.compile(
@@ -48,8 +48,8 @@ class Fault:
 
     Attributes:
         kind: "setup" (no call can succeed), "transient" (try again), "outage" (not tried, as the provider is gone),
-            "too_long" and "refused" (this prompt cannot succeed), "bad_request" (the provider did not accept it as it
-            is).
+            "interrupted" (in the middle of a reply of which something was shown already), "too_long" and "refused"
+            (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
         wait: Seconds that the provider asks to wait, None if it does not say.
         parameter: The parameter that the provider names as refused, if it names one in a field.

@@ -5,23 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
+from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
 from minirag.llm.faults import Fault, FaultError, read_fault
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate
-from minirag.llm.prices import Price
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import read_usage
-from minirag.records import Budget, Call, Ledger, Task, Usage
+from minirag.records import Ledger, Usage
 
 _log = logging.getLogger(__name__)
 
@@ -33,71 +33,6 @@ class BadRequestError(LLMReplyError):
         """Keep what the provider said."""
         self.fault = fault
         super().__init__(model, f"the request was not accepted: {fault.reason}")
-
-
-@dataclass(frozen=True, slots=True)
-class Purpose:
-    """What requests are for.
-
-    Attributes:
-        task: Under which they are counted.
-        ledger: Where they are counted.
-        number: Grows from one call of the user to the next; the smallest goes first.
-    """
-
-    task: Task
-    ledger: Ledger
-    number: int
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What is known of a request before it is sent.
-
-    Attributes:
-        mode: How the form of the reply is asked for.
-        sent: About how many tokens it has.
-        most_received: The most tokens that its answer may have, None where nothing limits it.
-        price: Dollars per token, None where unknown.
-    """
-
-    mode: str
-    sent: int
-    most_received: int | None
-    price: Price | None
-
-
-@dataclass(slots=True)
-class _Sending:
-    """A request on its way, with its retries."""
-
-    purpose: Purpose
-    shape: Shape
-    started: float
-    attempts: int = 0
-    seconds_open: float = 0.0
-    usage: Usage = field(default_factory=Usage)
-
-    def add(self, usage: Usage) -> None:
-        """Count an answer."""
-        self.usage += usage
-        self.purpose.ledger.add(self.purpose.task, usage)
-
-    def estimate(self, budget: Budget, price: Price) -> float:
-        """Dollars that one attempt may take, rather too many."""
-        most = self.shape.most_received
-        received = budget.most_received(self.purpose.task) if most is None else most
-        return price.cost(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
-
-    def end(self, model: str, error: LLMError | None) -> Call:
-        """Note in the ledger how it ended."""
-        mode = self.shape.mode
-        ledger = self.purpose.ledger
-        seconds = ledger.now() - self.started
-        reason = str(error) if error is not None else None
-        call = Call(self.purpose.task, model, mode, self.attempts, self.started, seconds, self.usage, reason)
-        ledger.note(call)
-        return call
 
 
 class Sender:
@@ -133,12 +68,17 @@ class Sender:
             BudgetExceededError: If the run's budget has no room for it; it was not sent.
             InputError: If there is a budget, and the price is unknown.
         """
-        sending = _Sending(purpose, shape, purpose.ledger.now())
+        sending = Sending(purpose, shape, purpose.ledger.now())
         outage = self._outages.setdefault(purpose.ledger, Outage(pause=self._retries.longest_wait))
 
         async def request() -> Any:  # noqa: ANN401
             sending.attempts += 1
-            response = await self._within_budget(call, sending)
+            try:
+                response = await self._within_budget(call, sending)
+            except FaultError as error:
+                if purpose.was_heard:
+                    raise FaultError(replace(error.fault, kind="interrupted")) from None
+                raise
             fault = check(response)
             if fault is not None:
                 raise FaultError(fault)
@@ -152,21 +92,24 @@ class Sender:
             finally:
                 self._gate.leave()
 
-        try:
-            response = await retry(attempt, self._retries, spent=lambda: sending.seconds_open, silence=self._silence)
-        except FaultError as error:
-            if error.fault.kind == "transient":
-                outage.give_up(error.fault)
-            told = self._translate(error)
-            sending.end(self._model, told)
-            raise told from error
-        except LLMError as error:
-            sending.end(self._model, error)
-            raise
-        sending.end(self._model, None)
+        with open_span(self._model, purpose, shape) as span:
+            try:
+                response = await retry(
+                    attempt, self._retries, spent=lambda: sending.seconds_open, silence=self._silence
+                )
+            except FaultError as error:
+                if error.fault.kind == "transient":
+                    outage.give_up(error.fault)
+                told = self._translate(error)
+                span.set(sending.end(self._model, told))
+                raise told from error
+            except LLMError as error:
+                span.set(sending.end(self._model, error))
+                raise
+            span.set({**sending.end(self._model, None), **describe_response(response)})
         return response
 
-    async def _within_budget(self, call: Callable[[], Awaitable[Any]], sending: _Sending) -> Any:  # noqa: ANN401
+    async def _within_budget(self, call: Callable[[], Awaitable[Any]], sending: Sending) -> Any:  # noqa: ANN401
         """Run one attempt if the run's budget has room for what it may cost."""
         budget, task = sending.purpose.ledger.budget, sending.purpose.task
         if budget is None:
@@ -180,7 +123,7 @@ class Sender:
             budget.learn(task, usage.completion_tokens)
         return response
 
-    async def _count(self, call: Callable[[], Awaitable[Any]], sending: _Sending) -> tuple[Any, Usage]:
+    async def _count(self, call: Callable[[], Awaitable[Any]], sending: Sending) -> tuple[Any, Usage]:
         """Run one attempt, and account for it if it was answered."""
         start = perf_counter()
         try:
@@ -221,6 +164,8 @@ class Sender:
             asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
             tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
             return LLMUnavailableError(model, f"{tried}: {fault.reason}")
+        if fault.kind == "interrupted":
+            return LLMUnavailableError(model, f"the reply broke off in the middle: {fault.reason}")
         if fault.kind == "outage":
             return LLMUnavailableError(model, f"not tried, as the calls before it all gave up: {fault.reason}")
         if fault.kind == "too_long":

@@ -29,7 +29,7 @@ class Transport(Protocol):
     """Sends requests; gives openai's shapes and raises openai's exceptions or subclasses of them."""
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
-        """A chat completion."""
+        """A chat completion; with the parameter `stream` a stream of its pieces, where the provider gives one."""
         ...
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
@@ -91,12 +91,18 @@ class OpenAITransport:
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """Sent as it is, so that servers may have parameters that OpenAI lacks; its typed call also costs 2 ms more."""
-        from openai.types.chat import ChatCompletion
+        from openai import AsyncStream
+        from openai.types.chat import ChatCompletion, ChatCompletionChunk
 
         body = {"model": self._model, "messages": list(messages), **parameters}
         options: Any = {"headers": body.pop("extra_headers", None) or {}}
         body |= body.pop("extra_body", None) or {}
-        return await self._opened().post("/chat/completions", cast_to=ChatCompletion, body=body, options=options)
+        if not body.get("stream"):
+            return await self._opened().post("/chat/completions", cast_to=ChatCompletion, body=body, options=options)
+        kind = AsyncStream[ChatCompletionChunk]
+        return await self._opened().post(
+            "/chat/completions", cast_to=ChatCompletion, body=body, options=options, stream=True, stream_cls=kind
+        )
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """As floats: many servers ignore the client's default, base64."""
@@ -177,5 +183,7 @@ def import_litellm() -> ModuleType:
             del os.environ[variable]
     # What it builds later, at its first calls, makes pydantic warn of LiteLLM's own types.
     warnings.filterwarnings("ignore", message=r"Items? '.+' on TypedDict class '.+' (?:is|are) using the `ReadOnly`")
+    # Its reading of streams does what pydantic deprecates.
+    warnings.filterwarnings("ignore", message=r"Accessing the 'model_\w+' attribute on the instance")
     litellm.suppress_debug_info = True  # it prints a banner to standard output with each error
     return litellm

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Protocol, runtime_checkable
 
 from minirag.errors import BudgetExceededError, LLMError
 from minirag.records import (
@@ -17,7 +17,7 @@ from minirag.records import (
     Task,
 )
 
-__all__ = ["Bridged", "Reasoner", "bridging_version", "who_does"]
+__all__ = ["Bridged", "ReadsAloud", "Reasoner", "bridging_version", "who_does"]
 
 Bridged = tuple[BridgingFact, ...] | LLMError | BudgetExceededError
 """An entity's bridging facts, or why it has none."""
@@ -76,3 +76,14 @@ def who_does(reasoner: Reasoner, task: Task) -> Reasoner:
 def bridging_version(reasoner: Reasoner) -> str:
     """The version of how a reasoner bridges: its own, where it tells it apart from that of extracting."""
     return str(getattr(reasoner, "bridging_version", reasoner.version))
+
+
+@runtime_checkable
+class ReadsAloud(Protocol):
+    """A reasoner that can tell an answer's text while it is being written. Of others it comes once it is whole."""
+
+    async def read_aloud(
+        self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = (), tell: Callable[[str], None]
+    ) -> Reading:
+        """`Reasoner.read`; `tell` is called with each piece, and never takes one back."""
+        ...

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from minirag.errors import BudgetExceededError, LLMError, LLMReplyError, LLMSetupError
-from minirag.llm import LLM
+from minirag.llm import LLM, Listener
 from minirag.reasoner import Bridged
 from minirag.reasoner.bridge_calls import FittedEntity, batches, bridge_data, fit, positions, read_bridges
 from minirag.reasoner.fitting import count_fitting, estimate_tokens
@@ -190,10 +190,21 @@ class LLMReasoner:
         Numbers that are not in the context are dropped. An answer that is left without any stays, with no items: it
         is then for the caller to say that nothing supports it.
         """
+        return await self._read(question, evidence, chain, None)
+
+    async def read_aloud(
+        self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = (), tell: Callable[[str], None]
+    ) -> Reading:
+        """`read`, which tells the answer's text while the model writes it."""
+        return await self._read(question, evidence, chain, Listener("answer", tell))
+
+    async def _read(
+        self, question: str, evidence: Sequence[ContextItem], chain: Sequence[str], listener: Listener | None
+    ) -> Reading:
         given = {"context": _context(evidence), "chain": list(chain), "question": question}
         data = self._fit("read", given, "context")
         messages = self._messages("read", data)
-        reply = await self._llm.complete(messages, reply=ReadReply, task="read", ledger=self._ledger)
+        reply = await self._llm.complete(messages, reply=ReadReply, task="read", ledger=self._ledger, listener=listener)
         answer = reply.answer.strip()
         if not reply.found:
             return Reading(answer or _NOT_FOUND, found=False, items=())

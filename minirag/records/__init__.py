@@ -26,6 +26,7 @@ from minirag.records.thinking import (
     SharedEntity,
     SourcedFact,
 )
+from minirag.records.trace import Search, Trace
 from minirag.records.units import KINDS, Bridge, Document, Fact, Hit, Kind, Passage, Triple
 
 __all__ = [
@@ -58,6 +59,7 @@ __all__ = [
     "PromptExample",
     "Prompts",
     "Reading",
+    "Search",
     "Settings",
     "SharedEntity",
     "SourcedFact",
@@ -65,6 +67,7 @@ __all__ = [
     "Task",
     "TaskPrompt",
     "Thinking",
+    "Trace",
     "Triple",
     "Usage",
     "counting",

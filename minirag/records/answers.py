@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from minirag.records.cost import Usage
+from minirag.records.trace import Trace
 from minirag.records.units import Hit
 
 
@@ -35,11 +36,12 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of an iterative strategy: what it asked, what it scored, what it chose."""
+    """One step of an iterative strategy: what it asked, what it scored, what it chose, how long it searched."""
 
     query: str
     retrieved: tuple[Hit, ...]
     chosen: Hit | None = None
+    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Answer:
         strategy: "naive", "indexrag", …
         question: What was asked.
         ranking: Passage ids with scores, best first.
+        trace: Searches and calls, with their times.
     """
 
     text: str
@@ -90,6 +93,7 @@ class Answer:
     strategy: str
     question: str = ""
     ranking: tuple[tuple[str, float], ...] = ()
+    trace: Trace = field(default_factory=Trace, repr=False, compare=False)
 
     def __str__(self) -> str:
         """The text alone."""
@@ -97,7 +101,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer as JSON values."""
-        return {**asdict(self), "usage": self.usage.to_dict()}
+        return {**asdict(self), "usage": self.usage.to_dict(), "trace": self.trace.to_dict()}
 
     def to_html(self) -> str:
         """A whole page about it: the question, the steps, the answer, its passages, and all that was read."""

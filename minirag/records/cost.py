@@ -92,6 +92,12 @@ class Call:
     usage: Usage
     error: str | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        values = asdict(self)
+        del values["usage"]["tasks"]
+        return values
+
 
 class Ledger:
     """Adds up the usage of one run, by task, and keeps its calls where they are wanted.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import Literal
 
@@ -96,6 +97,7 @@ class _Search:
 
     def look(self, query: str) -> None:
         """Search, and put what is found among what was found before."""
+        started = time.perf_counter()
         found = self._index.search_rows(self._snapshot, query, k=self._most * _DEPTH, kinds=self._kinds)
         for row in found:
             known = self._rows.get(row[1:])
@@ -103,7 +105,8 @@ class _Search:
                 self._rows[row[1:]] = row
         self._ranked = self._balanced(sorted(self._rows.values(), key=lambda row: (-row.score, row[1:])))
         self.best = self._hits(self._ranked)
-        self.steps.append(Step(query, self._hits(self._balanced(found))))
+        hits = self._hits(self._balanced(found))
+        self.steps.append(Step(query, hits, seconds=time.perf_counter() - started))
 
     def evidence(self) -> Evidence:
         """What the reader sees, and the passages behind all that was found."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -197,6 +198,7 @@ class _Search:
         Returns:
             All candidates so far that are not in the chain, best first: each with its best score over the steps.
         """
+        started = time.perf_counter()
         shown = self.chain_texts[-1:] if self._last else self.chain_texts
         query = self._index.encode_query(" ".join([self._question, *shown]))
         vector, of_units = query.vector, query.vector_for(self._kind)
@@ -218,7 +220,7 @@ class _Search:
             if known is None or known.row.score < unit.row.score:
                 self._units[unit.place] = unit
         retrieved = tuple(self._passage_hit(passage) for passage in pooled)
-        self._steps.append(Step(query.text, retrieved))
+        self._steps.append(Step(query.text, retrieved, seconds=time.perf_counter() - started))
         taken = {unit.place for unit in self._chain}
         return sorted((u for p, u in self._units.items() if p not in taken), key=_by_score)[:MOST_SHOWN]
 

@@ -1,0 +1,125 @@
+"""What is known of a request, what it took, and who is told: the ledger, the log, and a span."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minirag import telemetry
+from minirag.errors import LLMError
+from minirag.llm.prices import Price
+from minirag.llm.streaming import Listener
+from minirag.records import Budget, Call, Ledger, Task, Usage
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What requests are for.
+
+    Attributes:
+        task: Under which they are counted.
+        ledger: Where they are counted.
+        number: Grows from one call of the user to the next; the smallest goes first.
+        listener: Hears the reply while it arrives.
+    """
+
+    task: Task
+    ledger: Ledger
+    number: int
+    listener: Listener | None = None
+
+    def going_on(self) -> Purpose:
+        """The same for a further request, which is heard only if nothing was heard so far."""
+        return replace(self, listener=None) if self.was_heard else self
+
+    @property
+    def was_heard(self) -> bool:
+        """Whether something of the reply was told, so that it cannot be asked for again as if nothing was."""
+        return self.listener is not None and self.listener.has_told
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What is known of a request before it is sent.
+
+    Attributes:
+        mode: How the form of the reply is asked for.
+        sent: About how many tokens it has.
+        most_received: The most tokens that its answer may have, None where nothing limits it.
+        price: Dollars per token, None where unknown.
+    """
+
+    mode: str
+    sent: int
+    most_received: int | None
+    price: Price | None
+
+
+@dataclass(slots=True)
+class Sending:
+    """A request on its way, with its retries."""
+
+    purpose: Purpose
+    shape: Shape
+    started: float
+    attempts: int = 0
+    seconds_open: float = 0.0
+    usage: Usage = field(default_factory=Usage)
+
+    def add(self, usage: Usage) -> None:
+        """Count an answer."""
+        self.usage += usage
+        self.purpose.ledger.add(self.purpose.task, usage)
+
+    def estimate(self, budget: Budget, price: Price) -> float:
+        """Dollars that one attempt may take, rather too many."""
+        most = self.shape.most_received
+        received = budget.most_received(self.purpose.task) if most is None else most
+        return price.cost(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
+
+    def end(self, model: str, error: LLMError | None) -> dict[str, int]:
+        """Note in the ledger and the log how it ended, and give what a span tells of it."""
+        mode, usage, ledger = self.shape.mode, self.usage, self.purpose.ledger
+        seconds = ledger.now() - self.started
+        reason = str(error) if error is not None else None
+        call = Call(self.purpose.task, model, mode, self.attempts, self.started, seconds, usage, reason)
+        ledger.note(call)
+        _log.debug(
+            "%s by %s, %s: %d attempts, %.2f s, %d + %d tokens%s",
+            *(call.task, model, mode, self.attempts, seconds, usage.prompt_tokens, usage.completion_tokens),
+            f": {reason}" if reason else "",
+        )
+        return {
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "minirag.attempts": self.attempts,
+        }
+
+
+def open_span(model: str, purpose: Purpose, shape: Shape) -> AbstractContextManager[telemetry.Span]:
+    """A span around a request, its retries included."""
+    provider, name = telemetry.name_parts(model)
+    attributes: dict[str, telemetry.Value | None] = {
+        "gen_ai.provider.name": provider,
+        "gen_ai.request.model": name,
+        "minirag.task": purpose.task,
+    }
+    if shape.mode == "vectors":
+        return telemetry.span("embeddings", name, attributes)
+    attributes |= {
+        "gen_ai.output.type": "text" if shape.mode == "text" else "json",
+        "gen_ai.request.stream": True if purpose.listener else None,
+        "gen_ai.request.max_tokens": shape.most_received,
+    }
+    return telemetry.span("chat", name, attributes)
+
+
+def describe_response(response: Any) -> dict[str, str | None]:  # noqa: ANN401
+    """What a span tells of an answer."""
+    model = getattr(response, "model", None)
+    return {"gen_ai.response.model": model if isinstance(model, str) else None}
