@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from minirag import telemetry
+from minirag.doubting import find_doubts
 from minirag.errors import TimeLimitError
 from minirag.filtering import Where, parse_filter
 from minirag.index import Index
@@ -110,10 +111,11 @@ async def _ask(
         strategy = way.strategy or default_strategy(reasoner.model)
         usage = ledger.total(seconds=ledger.now())
         trace = Trace(strategy, usage.seconds, retrieved, _searches(question, evidence, retrieved), tuple(ledger.calls))
+        citations = _cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items])
         return Answer(
             text=reading.text if reading.text.strip() else NOT_FOUND,
             found=reading.found,
-            citations=_cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items]),
+            citations=citations,
             evidence=evidence.hits,
             used=reading.items,
             chain=evidence.chain,
@@ -124,6 +126,7 @@ async def _ask(
             question=question,
             ranking=evidence.ranking,
             trace=trace,
+            doubts=find_doubts(reading, evidence.hits, citations, question=question),
         )
 
 

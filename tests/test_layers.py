@@ -24,7 +24,14 @@ ROWS = [
     {"minirag.reading"},
     {"minirag.building", "minirag.repairing", "minirag.reembedding"},
     {"minirag.drawing", "minirag.exporting"},
-    {"minirag.following", "minirag.retrieving", "minirag.bridging", "minirag.estimating", "minirag.embedding"},
+    {
+        "minirag.doubting",
+        "minirag.following",
+        "minirag.retrieving",
+        "minirag.bridging",
+        "minirag.estimating",
+        "minirag.embedding",
+    },
     {"minirag.planning", "minirag.pruning"},
     {
         "minirag.extraction",

@@ -59,8 +59,16 @@ def test_the_filters(tmp_path: Path) -> None:
     assert (first, sorted(re.findall("p[12]", second)), third) == ("{'p1'}", ["p1", "p2"], "['p1'] Ada Brell")
 
 
+def test_own_prompts(tmp_path: Path) -> None:
+    code = next(block for block in BLOCKS if "TaskPrompt" in block)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    with Index(tmp_path / "logs.usearch", mode="r", model="offline") as index:
+        assert index.prompts.own == ("extract", "read")
+
+
 def test_there_are_no_other_blocks_that_nobody_runs() -> None:
-    assert len(BLOCKS) == 3
+    assert len(BLOCKS) == 4
 
 
 def test_the_set_up_commands_are_two() -> None:

@@ -7,6 +7,7 @@ import sys
 
 from minirag.cli.asking import ask, search
 from minirag.cli.benching import bench
+from minirag.cli.customising import prompts
 from minirag.cli.demonstrating import demo
 from minirag.cli.drawing import graph
 from minirag.cli.evaluating import evaluate
@@ -36,6 +37,7 @@ for _command in (
     export,
     import_,
     train,
+    prompts,
 ):
     program.add_command(_command)
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from minirag import answering
+from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     FILE,
     chosen_options,
@@ -29,7 +30,7 @@ from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.pages import write_page
-from minirag.records import KINDS, Kind
+from minirag.records import KINDS, Kind, Prompts
 
 
 @command(epilog='\b\nExample:\n  minirag ask "Where was the director of Aylwin born?" --index notes.usearch')
@@ -41,6 +42,7 @@ from minirag.records import KINDS, Kind
 @strategy_options
 @model_options
 @cost_options
+@prompts_option
 @json_option
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
 def ask(
@@ -54,6 +56,7 @@ def ask(
     api_base: str | None,
     max_cost: float | None,
     price: tuple[float, float] | None,
+    prompts: Prompts | None,
     as_json: bool,
     page: Path | None,
     **options: int | str | bool | None,
@@ -65,7 +68,9 @@ def ask(
     chosen = chosen_options(strategy, model, options)
     require_index(path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
-        answer = answering.ask(question, opened, strategy=strategy, k=k, where=where, max_cost=max_cost, **chosen)
+        answer = answering.ask(
+            question, opened, strategy=strategy, k=k, where=where, prompts=prompts, max_cost=max_cost, **chosen
+        )
     note_offline(model, "answered")
     if page is not None:
         write_page(page, answer.to_html())

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
+from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     cost_options,
     index_option,
@@ -28,7 +30,8 @@ from minirag.errors import BudgetExceededError
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
-from minirag.records import AddReport, Failure, Settings
+from minirag.records import AddReport, Failure, Prompts, Settings
+from minirag.storage.store import Mode
 from minirag.wording import count, describe_usage, one_line
 
 
@@ -48,7 +51,9 @@ from minirag.wording import count, describe_usage, one_line
 @click.option("--bridge-within", metavar="KEY", help="Bridge only documents that agree in this key of the metadata.")
 @click.option("--prune", is_flag=True, help="Delete what came from the folders among PATHS and is gone from them.")
 @click.option("--yes", is_flag=True, help="Prune even if more than half of a folder's documents would go.")
-@click.option("--reextract", is_flag=True, help="Derive afresh also what is unchanged, for a better model.")
+@prompts_option
+@click.option("--reextract", is_flag=True, help="Derive afresh also what is unchanged: for another model or prompt.")
+@click.option("--estimate", is_flag=True, help="Say what it would take, and do nothing.")
 @quiet_option
 def index(
     paths: tuple[Path, ...],
@@ -59,9 +64,11 @@ def index(
     max_cost: float | None,
     price: tuple[float, float] | None,
     encoder: str | None,
+    prompts: Prompts | None,
     reextract: bool,
     prune: bool,
     yes: bool,
+    estimate: bool,
     quiet: bool,
     **building: Any,  # noqa: ANN401
 ) -> None:
@@ -75,7 +82,15 @@ def index(
     given = {name: value for name, value in building.items() if value is not None}
     settings = Settings(**given) if given else None
     skipped: list[Path] = []
-    with Index(path, encoder=encoder, settings=settings, **model_arguments(model, api_base, price)) as opened:
+    if estimate:
+        options = {"encoder": encoder, "settings": settings, "prompts": prompts}
+        _echo_estimate(
+            paths, path, progress=shows_bars(quiet=quiet), **options, **model_arguments(model, api_base, price)
+        )
+        return
+    with Index(
+        path, encoder=encoder, settings=settings, prompts=prompts, **model_arguments(model, api_base, price)
+    ) as opened:
         if not quiet:
             note_offline(model, "indexing")
         try:
@@ -151,6 +166,22 @@ def _what_is_kept(opened: Index) -> str:
         f"Interrupted. {one_line(str(opened.path))} holds {count(len(opened), 'document')}{replies}. "
         "Run the same command again to go on: what is there is not done again."
     )
+
+
+def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arguments: Any) -> None:  # noqa: ANN401
+    """What `add` would take. Where there is no index yet, an empty one is asked that nobody sees."""
+    if arguments["model"] == OFFLINE:
+        raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
+    with TemporaryDirectory() as scratch:
+        mode: Mode = "r" if path.exists() else "a"
+        place = path if path.exists() else Path(scratch) / "empty.usearch"
+        with Index(place, mode=mode, **arguments) as opened:
+            found = opened.estimate(paths, progress=progress)
+    calls = f"{count(found.calls, 'call')}: {found.passages:,} for passages, {found.bridging_calls:,} for "
+    click.echo(f"{count(found.documents, 'new document')}, {count(found.passages, 'passage')}")
+    click.echo(f"{calls}{found.bridge_entities:,} bridge entities")
+    click.echo(f"about {found.prompt_tokens:,} tokens sent, {found.completion_tokens:,} received")
+    click.echo("price unknown" if found.cost is None else f"about ${found.cost:,.2f}")
 
 
 def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index) -> None:

@@ -44,6 +44,8 @@ def echo_answer(answer: Answer) -> None:
     click.echo(click.style(wrap(answer.text), bold=True))
     if not answer.found:
         click.echo("(not found)")
+    for doubt in answer.doubts:
+        click.echo(wrap(doubt, first="(!) ", indent="    "))
     if answer.chain or len(answer.steps) > 1:
         click.echo()
         _echo_lines(path_lines(find_path(answer)))

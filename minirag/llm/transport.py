@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from minirag.llm.caching import mark_constant
 from minirag.llm.catalog import find_litellm
 from minirag.llm.own import FunctionTransport, RouterTransport
 from minirag.llm.routing import Route
@@ -150,7 +151,8 @@ class LiteLLMTransport:
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """LiteLLM's own retries are off: they multiply, and repeat even what was refused."""
         call: Any = import_litellm().acompletion
-        return await call(messages=list(messages), num_retries=0, **self._options, **parameters)
+        marked = mark_constant(messages, str(self._options["model"]))
+        return await call(messages=marked, num_retries=0, **self._options, **parameters)
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """Embeddings."""

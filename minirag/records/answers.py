@@ -79,6 +79,7 @@ class Answer:
         question: What was asked.
         ranking: Passage ids with scores, best first.
         trace: Searches and calls, with their times.
+        doubts: What code found to speak against it: that it cites nothing, or a number that stands in nothing it cites.
     """
 
     text: str
@@ -94,6 +95,7 @@ class Answer:
     question: str = ""
     ranking: tuple[tuple[str, float], ...] = ()
     trace: Trace = field(default_factory=Trace, repr=False, compare=False)
+    doubts: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         """The text alone."""

@@ -1,0 +1,82 @@
+"""`--prompts`, `minirag prompts` and `minirag index --estimate`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minirag.cli import program
+from minirag.reasoner.prompts import system_for
+from minirag.reasoner.standard import STANDARD
+from minirag.records import THINKING, Prompts, TaskPrompt
+from tests.loopback import Loopback, honest
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    result = CliRunner().invoke(program, [str(argument) for argument in arguments], prog_name="minirag")
+    return result.exit_code, result.output
+
+
+def test_what_is_printed_is_what_can_be_given() -> None:
+    code, printed = run("prompts")
+    value = tomllib.loads(printed)
+    assert code == 0
+    assert tuple(value) == THINKING
+    prompts = Prompts.from_dict(value)
+    for task in THINKING:
+        assert prompts.of(task).template == STANDARD[task].template
+        assert system_for(task, prompts.of(task)) == system_for(task)
+    assert tuple(tomllib.loads(run("prompts", "read")[1])) == ("read",)
+
+
+def test_a_file_of_prompts_goes_to_the_model_and_stays_in_the_index(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Henry Edwards was an actor.", encoding="utf-8")
+    toml, index = tmp_path / "prompts.toml", tmp_path / "a.usearch"
+    toml.write_text('[extract]\ninstructions = "Ships only."\n[read]\nlanguage = "French"\n', encoding="utf-8")
+    reading = tmp_path / "reading.json"
+    reading.write_text('{"read": {"language": "Dutch"}}', encoding="utf-8")
+    with Loopback(honest) as server:
+        to = ("--index", index, "--model", "openai/any", "--api-base", server.api_base)
+        assert run("index", tmp_path / "a.md", *to, "--prompts", toml)[0] == 0
+        assert run("ask", "Who was an actor?", *to)[0] == 0
+        assert run("ask", "Who was an actor?", *to, "--prompts", reading)[0] == 0
+        extract, french, dutch = [request.system for request in server.requests]
+    assert "Ships only." in extract
+    assert french == system_for("read", TaskPrompt(language="French"))
+    assert dutch == system_for("read", TaskPrompt(language="Dutch"))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("a.toml", "[reed]\n", "prompts has no 'reed'; it has extract, bridge, read, extend, think"),
+        ("a.toml", '[read]\ntemplate = "Answer."\n', "prompts.read: template lacks {data}, {form}."),
+        ("a.toml", "{", "a.toml: Invalid"),
+        ("a.json", "{", "a.json: Expecting property name"),
+        ("a.json", "[]", "prompts is an object with extract, bridge, read, extend, think, not []"),
+    ],
+)
+def test_a_wrong_file_is_wrong_usage(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    code, output = run("ask", "?", "--index", tmp_path / "no.usearch", "--prompts", tmp_path / name)
+    assert code == 2
+    assert message in " ".join(output.split())
+
+
+def test_estimating_writes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# Aylwin\n\nAylwin was directed by Henry Edwards.", encoding="utf-8")
+    (tmp_path / "docs" / "b.md").write_text("# Henry Edwards\n\nHenry Edwards was born in Weston.", encoding="utf-8")
+    index = tmp_path / "a.usearch"
+    told = ("index", tmp_path / "docs", "--index", index, "--estimate")
+    code, output = run(*told, "--model", "openai/gpt-4o-mini")
+    assert (code, output.splitlines()[0]) == (0, "2 new documents, 2 passages")
+    assert "3 calls: 2 for passages, 1 for 1 bridge entities" in output
+    assert "about $0.00" in output
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs"]
+    code, output = run(*told)
+    assert code == 2
+    assert "--estimate needs a --model: offline indexing takes no calls" in output
