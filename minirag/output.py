@@ -41,6 +41,16 @@ def write_whole(target: Target, write: Write) -> None:
         raise OutputError(path, f"could not be written: {getattr(error, 'strerror', None) or error}") from error
 
 
+def check_not_over(target: Target, path: Path) -> None:
+    """Make sure that writing to a target would not overwrite the file that is read.
+
+    Raises:
+        ValueError: When both are one file.
+    """
+    if isinstance(target, str | os.PathLike) and Path(target).exists() and path.exists() and path.samefile(target):
+        raise ValueError(f"{target} is the index itself; write to another file")
+
+
 def _replace(path: Path, write: Write) -> None:
     beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

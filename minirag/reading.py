@@ -375,13 +375,16 @@ class OpenIndex:
             progress: As for `Index.add`.
 
         Raises:
-            ValueError: If most_nodes < 1.
+            ValueError: If most_nodes < 1, or the target is the index itself.
             OutputError: When the file cannot be written; it is then as it was.
         """
         if most_nodes < 1:
             raise ValueError(f"most_nodes must be at least 1, not {most_nodes}")
         from minirag.drawing import draw
+        from minirag.output import check_not_over
         from minirag.pages import write_page
+
+        check_not_over(target, self.path)
 
         snapshot = self.snapshot
         total = snapshot.count("documents") + snapshot.count("bridges")
@@ -408,10 +411,13 @@ class OpenIndex:
             progress: As for `Index.add`.
 
         Raises:
-            ValueError: If the format is unknown.
+            ValueError: If the format is unknown, or the target is the index itself.
             OutputError: When the file cannot be written; it is then as it was.
         """
         from minirag.exporting import FORMATS, count_steps, export, format_of
+        from minirag.output import check_not_over
+
+        check_not_over(target, self.path)
 
         chosen = format or format_of(str(target) if isinstance(target, str | os.PathLike) else "")
         if chosen not in FORMATS:

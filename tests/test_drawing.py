@@ -119,6 +119,19 @@ def test_no_text_breaks_out(tmp_path: Path) -> None:
     assert data_of(page.encode())["documents"][0][0] == EVIL
 
 
+def test_the_index_itself_is_not_overwritten(tmp_path: Path) -> None:
+    with open_offline(tmp_path / "notes.usearch") as opened:
+        before = opened.path.read_bytes()
+        for write in (opened.draw, opened.export):
+            with pytest.raises(ValueError, match=r"notes\.usearch is the index itself; write to another file"):
+                write(tmp_path / "." / "notes.usearch")
+        command = ["ask", "Who?", "--index", str(opened.path), "--html", str(opened.path)]
+        done = CliRunner().invoke(program, command)
+        assert done.exit_code == 2
+        assert "is the index itself" in done.stderr
+        assert opened.path.read_bytes() == before
+
+
 def test_wrong_arguments(index: Index, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="most_nodes must be at least 1, not 0"):
         index.draw(BytesIO(), most_nodes=0)

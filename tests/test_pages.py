@@ -21,6 +21,7 @@ from minirag.output import write_whole
 from minirag.pages import Markup, build_page, element, join, write_page
 from minirag.pages.building import read_part
 
+KINDS = ("document", "entity", "bridge", "good")
 EVIL = "</script></style><script>alert(1)</script><img src=x onerror=alert(1)>&amp;\" ' {{style}}"
 
 
@@ -109,6 +110,27 @@ def test_pages_name_no_other_host() -> None:
 
     assert [each for each in found if each[1] != "http://www.w3.org/2000/svg"] == []
     assert all("url(" not in path.read_text() for path in parts)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance (WCAG 2.2) of "#rrggbb"."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+@pytest.mark.parametrize("scheme", [0, 1], ids=["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(scheme: int) -> None:
+    block = re.findall(r":root \{(.*?)\}", read_part("style.css"), re.DOTALL)[scheme]
+    colours = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", block))
+    pairs = [(text, ground) for text in ("ink", "quiet") for ground in ("ground", "surface")]
+    pairs += [("ink", "mark"), *((kind, ground) for kind in KINDS for ground in ("ground", "surface", f"{kind}-soft"))]
+
+    def contrast(text: str, ground: str) -> float:
+        low, high = sorted(luminance(colours[name]) for name in (text, ground))
+        return (high + 0.05) / (low + 0.05)
+
+    assert [(*pair, round(contrast(*pair), 2)) for pair in pairs if contrast(*pair) < 4.5] == []
 
 
 # --- writing -------------------------------------------------------------------------------------------------------

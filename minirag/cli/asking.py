@@ -29,6 +29,7 @@ from minirag.cli.printing import echo_answer, echo_hit, echo_json
 from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.output import check_not_over
 from minirag.pages import write_page
 from minirag.records import KINDS, Kind, Prompts
 
@@ -67,6 +68,8 @@ def ask(
     """
     chosen = chosen_options(strategy, model, options)
     require_index(path)
+    if page is not None:
+        check_not_over(page, path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
         answer = answering.ask(
             question, opened, strategy=strategy, k=k, where=where, prompts=prompts, max_cost=max_cost, **chosen

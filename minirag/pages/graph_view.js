@@ -69,6 +69,7 @@ class View {
       group.classList.toggle("selected", each === node);
       group.classList.toggle("faint", Boolean(node) && !near.has(each));
       group.setAttribute("tabindex", each === node ? 0 : -1);
+      group.setAttribute("aria-pressed", each === node);
     }
     if (this.parts.has(node)) this.svg.querySelector(".nodes").append(this.parts.get(node).group); // above all others
     else this.parts.get(this.shown[0])?.group.setAttribute("tabindex", 0);
