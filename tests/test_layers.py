@@ -22,7 +22,7 @@ ROWS = [
     {"minirag.strategies", "minirag.streaming"},
     {"minirag.index", "minirag.importing"},
     {"minirag.reading"},
-    {"minirag.building", "minirag.repairing", "minirag.reembedding"},
+    {"minirag.building", "minirag.repairing", "minirag.reembedding", "minirag.sharing"},
     {"minirag.drawing", "minirag.exporting"},
     {
         "minirag.doubting",

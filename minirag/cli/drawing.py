@@ -11,7 +11,7 @@ from minirag.cli.options import FILE, quiet_option, require_index, shows_bars
 from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.reading import MOST_NODES
+from minirag.sharing import MOST_NODES
 
 
 @command(epilog="\b\nExample:\n  minirag graph notes.usearch -o graph.html")
