@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict
@@ -205,6 +206,11 @@ class OpenIndex(Shareable):
         parsed = parse_filter(where)
         return self if parsed is None else FilteredIndex(self, join_filters(self._filter, parsed))
 
+    @property
+    def where(self) -> dict[str, Any] | None:
+        """The filter that it is seen through; None where all of it is seen."""
+        return None if self._filter is None else dict(json.loads(self._filter.text))
+
     def __len__(self) -> int:
         """How many documents."""
         return self.snapshot.count("documents")
@@ -215,11 +221,16 @@ class OpenIndex(Shareable):
 
     def document_ids(self) -> list[str]:
         """The ids of all documents, in the order of the file."""
-        ids: list[str] = []
+        return list(self.document_titles())
+
+    def document_titles(self) -> dict[str, str]:
+        """The titles of all documents by their ids, in the order of the file; "" for one without."""
+        titles: dict[str, str] = {}
         for segment in self.snapshot.segments:
             alive = segment.alive("documents")
-            ids += [segment.head(row)[0] for row in range(segment.count("documents")) if alive is None or alive[row]]
-        return ids
+            rows = (row for row in range(segment.count("documents")) if alive is None or alive[row])
+            titles.update(map(segment.head, rows))
+        return titles
 
     def refresh(self) -> bool:
         """Move to the newest commit, of this or another process; costs next to nothing when there is none.

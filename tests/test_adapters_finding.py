@@ -119,7 +119,7 @@ def test_an_open_index_is_used_as_it_is(coast: Path) -> None:
         source = Source(index, None)
 
         assert source.open() is index
-        assert source.describe() == {"index": str(coast), "model": "offline"}
+        assert source.describe(None) == {"index": str(coast), "model": "offline", "where": None}
         with pytest.raises(TypeError, match="pass its path, and open it there"):
             copy.deepcopy(source)
 
@@ -140,6 +140,7 @@ def test_a_missing_file_is_said_at_the_first_question(tmp_path: Path) -> None:
     [
         ({"k": 0}, "k must be at least 1"),
         ({"texts": "facts"}, "texts must be one of passages, evidence, not 'facts'"),
+        ({"where": {"year": {"$near": 2}}}, r"unknown operator '\$near' in year"),
         ({"strategy": "graph"}, "unknown strategy 'graph'; there are naive, indexrag, kirag, ircot"),
         ({"strategy": "naive", "options": {"steps": 2}}, "strategy 'naive' has no option 'steps'; it has mode"),
     ],
@@ -156,6 +157,24 @@ def test_options_reach_the_strategy(source: Source) -> None:
     assert lexical[0].score != find("chalk headland", source, Way("naive", 1))[0].score
 
 
+def test_filters_hold_for_all_that_is_given(source: Source, coast: Path) -> None:
+    only = {"initial": {"$in": ["H", "P"]}}
+    for texts in ("passages", "evidence"):
+        for found in find(QUESTION, source, Way("indexrag", 50, texts, only)):
+            documents = found.metadata.get("document_ids") or [found.metadata["document_id"]]
+            assert {source.open().document(each).metadata["initial"] for each in documents} <= {"H", "P"}
+    answer, cited = answer_with_texts(QUESTION, source, Way("kirag", where={"initial": "H"}))
+    assert (answer.text != ANSWER, {each.metadata["initial"] for each in cited} <= {"H"}) == (True, True)
+
+    with Index(coast, mode="r", model="offline") as index:
+        view = Source(index.filtered({"initial": "L"}), None)
+        assert [each.metadata["initial"] for each in find(QUESTION, view, Way(k=9))] == ["L"]
+        assert find(QUESTION, view, Way(k=9, where={"initial": "H"})) == []
+        described = view.describe({"set": "coast"})
+    assert described["where"] == {"$and": [{"initial": "L"}, {"set": "coast"}]}
+    assert [each.metadata["initial"] for each in find(QUESTION, source, Way(k=9, where=described["where"]))] == ["L"]
+
+
 def test_a_missing_framework_is_named_with_the_extra() -> None:
     error = missing("langchain", ModuleNotFoundError("No module named 'langchain_core'", name="langchain_core"))
 
@@ -165,7 +184,7 @@ def test_a_missing_framework_is_named_with_the_extra() -> None:
 
 @pytest.mark.parametrize(
     ("module", "package"),
-    [("langchain", "langchain_core"), ("llama_index", "llama_index"), ("haystack", "haystack")],
+    [("langchain", "langchain_core"), ("llama_index", "llama_index"), ("haystack", "haystack"), ("mcp", "mcp")],
 )
 def test_an_adapter_without_its_framework_says_what_to_install(module: str, package: str) -> None:
     code = f"import sys; sys.modules[{package!r}] = None; import minirag.adapters.{module}"
@@ -174,6 +193,17 @@ def test_an_adapter_without_its_framework_says_what_to_install(module: str, pack
 
     assert done.returncode == 1
     assert f"pip install 'minirag[{module.replace('_', '-')}]'" in done.stderr.splitlines()[-1]
+
+
+def test_the_command_without_the_sdk_says_what_to_install(coast: Path) -> None:
+    code = "import sys; sys.modules['mcp'] = None; from minirag.cli import main; main()"
+
+    command = [sys.executable, "-c", code, "mcp", str(coast)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Install it: pip install 'minirag[mcp]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_documents_come_back_as_they_were_added(tmp_path: Path) -> None:

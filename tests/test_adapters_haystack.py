@@ -52,6 +52,19 @@ def test_awaited_and_overridden(coast: Path) -> None:
         retriever.run(query=QUESTION, top_k=0)
 
 
+def test_filters_narrow(coast: Path) -> None:
+    retriever = MiniragRetriever(coast, model="offline", top_k=9, where={"initial": {"$in": ["H", "L"]}})
+    filters = {"field": "meta.initial", "operator": "!=", "value": "H"}
+
+    assert {each.meta["initial"] for each in retriever.run(query=QUESTION)["documents"]} == {"H", "L"}
+    found = retriever.run(query=QUESTION, filters=filters)
+    assert {each.meta["initial"] for each in found["documents"]} == {"L"}
+    assert asyncio.run(retriever.run_async(query=QUESTION, filters=filters)) == found
+    answerer = MiniragAnswerer(coast, model="offline")
+    assert answerer.run(query=QUESTION)["replies"] == [ANSWER]
+    assert answerer.run(query=QUESTION, filters={**filters, "operator": "=="})["replies"] != [ANSWER]
+
+
 def build_pipeline(coast: Path) -> Pipeline:
     """Its generator repeats the prompt, which must hold both passages."""
     pipeline = Pipeline()
@@ -87,8 +100,9 @@ def test_a_pipeline_is_saved_and_loaded(coast: Path) -> None:
 
 def test_an_open_index_is_saved_by_its_path(coast: Path) -> None:
     with Index(coast, mode="r", model="offline") as index:
-        retriever = MiniragRetriever(index, strategy="indexrag", top_k=4, texts="evidence", options={"k_b": 1})
-        answerer = MiniragAnswerer(index, options={})
+        view = index.filtered({"set": "coast"})
+        retriever = MiniragRetriever(view, strategy="indexrag", top_k=4, texts="evidence", options={"k_b": 1})
+        answerer = MiniragAnswerer(index)
         found = retriever.run(query=QUESTION)
 
     assert retriever.to_dict() == {
@@ -98,6 +112,7 @@ def test_an_open_index_is_saved_by_its_path(coast: Path) -> None:
             "model": "offline",
             "strategy": "indexrag",
             "top_k": 4,
+            "where": {"set": "coast"},
             "texts": "evidence",
             "options": {"k_b": 1},
         },

@@ -1,10 +1,12 @@
 import asyncio
+import re
 import warnings
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import minirag
 from minirag import Answer, Index
 from tests.coast import ANSWER, ENGINEER, LIGHTHOUSE, QUESTION, build_coast
 from tests.extras import need
@@ -72,6 +74,20 @@ def test_awaited_batched_and_overridden(coast: Path) -> None:
     assert retriever.invoke(QUESTION) == found[:1]
 
 
+def test_filters_narrow(coast: Path) -> None:
+    retriever = MiniragRetriever(index=coast, model="offline", k=9, where={"initial": {"$in": ["H", "L"]}})
+
+    def initials(found: list[Document]) -> set[str]:
+        return {each.metadata["initial"] for each in found}
+
+    assert initials(retriever.invoke(QUESTION)) == {"H", "L"}
+    assert initials(retriever.invoke(QUESTION, where={"initial": {"$ne": "H"}})) == {"L"}
+    assert initials(asyncio.run(retriever.ainvoke(QUESTION, where={"initial": "H"}))) == {"H"}
+    assert retriever.invoke(QUESTION, where={"initial": "R"}) == []
+    tool = MiniragTool(index=coast, model="offline", where={"initial": "H"})
+    assert "Aldermoor" not in tool.invoke(QUESTION)
+
+
 def test_a_chain_answers(coast: Path) -> None:
     """The fake model says what it is told to; what matters is that the prompt holds both passages."""
     seen: list[str] = []
@@ -96,7 +112,7 @@ def test_a_chain_answers(coast: Path) -> None:
 def test_it_is_taken_apart_and_put_together(coast: Path) -> None:
     options = {"strategy": "kirag", "k": 2, "options": {"constructor": False, "steps": 1}}
     with Index(coast, mode="r", model="offline") as index:
-        retriever = MiniragRetriever(index=index, **options)
+        retriever = MiniragRetriever(index=index.filtered({"initial": {"$in": ["H", "R"]}}), **options)
         saved, found = dumps(retriever), retriever.invoke(QUESTION)
 
     with warnings.catch_warnings():
@@ -104,6 +120,7 @@ def test_it_is_taken_apart_and_put_together(coast: Path) -> None:
         loaded = loads(saved, allowed_objects=[MiniragRetriever], valid_namespaces=["minirag"])
 
     assert (loaded.index, loaded.model, loaded.options) == (str(coast), "offline", options["options"])
+    assert loaded.where == {"initial": {"$in": ["H", "R"]}}
     assert loaded.invoke(QUESTION) == found
 
 
@@ -146,3 +163,20 @@ def test_the_tool_s_errors_reach_the_agent(tmp_path: Path) -> None:
     assert told.startswith(f"{missing}: no such index")
     with pytest.raises(ToolException, match=r"none\.usearch: no such index"):
         asyncio.run(MiniragTool(index=missing, model="offline").ainvoke(QUESTION))
+
+
+def test_the_readme_s_example(coast: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (Path(minirag.__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(from minirag.adapters.langchain.*?)```", readme, flags=re.DOTALL)
+    monkeypatch.chdir(coast.parent)
+    coast.with_name("notes.usearch").write_bytes(coast.read_bytes())
+
+    names: dict[str, Any] = {}
+
+    exec(compile(code, "README.md", "exec"), names)
+
+    found = names["retriever"].invoke("Where was the director of the film Aylwin born?")
+    shown = [f"{each.metadata['title']} {each.metadata['score']} {each.page_content}\n" for each in found]
+    assert len(shown) == 4
+    assert capsys.readouterr().out == "".join(shown)
+    assert names["tool"].model == "openai/gpt-4o-mini"

@@ -16,6 +16,7 @@ from llama_index.core.query_engine import CustomQueryEngine, RetrieverQueryEngin
 from llama_index.core.retrievers import BaseRetriever  # noqa: E402
 from llama_index.core.schema import MetadataMode  # noqa: E402
 from llama_index.core.tools import QueryEngineTool  # noqa: E402
+from llama_index.core.vector_stores import FilterOperator, MetadataFilter, MetadataFilters  # noqa: E402
 
 from minirag.adapters.llama_index import MiniragQueryEngine, MiniragRetriever  # noqa: E402
 
@@ -59,6 +60,17 @@ def test_a_bridging_fact_has_no_single_source(coast: Path) -> None:
 
     assert (bridge.node.ref_doc_id, bridge.node.metadata["document_ids"]) == (None, [LIGHTHOUSE, ENGINEER])
     assert fact.node.ref_doc_id == LIGHTHOUSE
+
+
+def test_filters_narrow(coast: Path) -> None:
+    starting = MetadataFilters(filters=[MetadataFilter(key="initial", operator=FilterOperator.IN, value=["H", "L"])])
+    either = MiniragRetriever(coast, model="offline", k=9, filters=starting)
+    both = MiniragRetriever(coast, model="offline", k=9, filters=starting, where={"initial": {"$ne": "H"}})
+    engine = MiniragQueryEngine(index=coast, model="offline", where={"initial": "H"})
+
+    assert {each.node.metadata["initial"] for each in either.retrieve(QUESTION)} == {"H", "L"}
+    assert {each.node.metadata["initial"] for each in both.retrieve(QUESTION)} == {"L"}
+    assert str(engine.query(QUESTION)) != ANSWER
 
 
 def test_awaited_it_is_the_same(coast: Path) -> None:

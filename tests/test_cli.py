@@ -106,6 +106,7 @@ def test_there_are_these_commands() -> None:
             "import",
             "index",
             "info",
+            "mcp",
             "repair",
             "search",
             "train",

@@ -68,7 +68,7 @@ def test_own_prompts(tmp_path: Path) -> None:
 
 
 def test_there_are_no_other_blocks_that_nobody_runs() -> None:
-    assert len(BLOCKS) == 4
+    assert len(BLOCKS) == 5  # the one about LangChain is run by test_adapters_langchain.py
 
 
 def test_the_set_up_commands_are_two() -> None:

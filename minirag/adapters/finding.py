@@ -10,8 +10,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from minirag.answering import aask, aretrieve, ask, retrieve
+from minirag.filtering import Where, parse_filter
 from minirag.index import Index
 from minirag.ranking import check_k
+from minirag.reading import OpenIndex
 from minirag.records import Answer, Evidence, Hit
 from minirag.retrieving import find_passage
 from minirag.strategies import check_options
@@ -52,30 +54,33 @@ class Way:
         k: How many texts at most; None for 5 passages, or for as much evidence as the strategy's reader sees.
         texts: "passages" gives whole passages as the strategy ranks them; "evidence" what `ask` would show to its
             reader, which for IndexRAG are facts and bridging facts.
+        where: Only documents whose metadata pass; see `minirag.filtering`.
         options: Of the strategy.
     """
 
     strategy: str | None = None
     k: int | None = None
     texts: Texts = "passages"
+    where: Where | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Check what can be checked before the first question.
 
         Raises:
-            ValueError: On a k below 1, unknown texts, or a strategy or option that is not there.
+            ValueError: On a k below 1, unknown texts, a malformed filter, or a strategy or option that is not there.
         """
         if self.k is not None:
             check_k(self.k)
         if self.texts not in get_args(Texts):
             raise ValueError(f"texts must be one of {', '.join(get_args(Texts))}, not {self.texts!r}")
+        parse_filter(self.where)
         if self.strategy is not None:
             check_options(self.strategy, self.options)
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """For `ask` and `retrieve`."""
+        """For `ask` and `retrieve`, of an index that is filtered already."""
         return {"strategy": self.strategy, "k": self.k, **self.options}
 
 
@@ -87,7 +92,7 @@ class Source:
         model: The model that thinks; None for the index's own.
     """
 
-    def __init__(self, given: Index | str | PathLike[str], model: str | None) -> None:
+    def __init__(self, given: OpenIndex | str | PathLike[str], model: str | None) -> None:
         """Nothing is opened yet."""
         self.given, self.model = given, model
         self._opened: Index | None = None
@@ -97,13 +102,13 @@ class Source:
         """A copy opens the file again; what was given open cannot be copied, and says so."""
         return Source, (self.given, self.model)
 
-    def open(self) -> Index:
+    def open(self) -> OpenIndex:
         """The index. One that the caller opened is left at its commit: when it moves on is theirs to say.
 
         Raises:
             IndexFileError: When it cannot be opened.
         """
-        if isinstance(self.given, Index):
+        if isinstance(self.given, OpenIndex):
             return self.given
         with self._lock:
             if self._opened is None:
@@ -112,16 +117,27 @@ class Source:
                 self._opened.refresh()
             return self._opened
 
-    def describe(self) -> dict[str, str | None]:
-        """Path and model, from which the same is made in another process."""
-        if isinstance(self.given, Index):
-            return {"index": str(self.given.path), "model": self.model or self.given.model}
-        return {"index": str(self.given), "model": self.model}
+    def describe(self, where: Where | None) -> dict[str, Any]:
+        """Path, model and filter, from which the same is made in another process.
+
+        Args:
+            where: The filter beside that of the index, which may be a filtered view.
+        """
+        if not isinstance(self.given, OpenIndex):
+            return {"index": str(self.given), "model": self.model, "where": narrowed(None, where)}
+        both = narrowed(self.given.where, where)
+        return {"index": str(self.given.path), "model": self.model or self.given.model, "where": both}
+
+
+def narrowed(first: Where | None, second: Where | None) -> dict[str, Any] | None:
+    """The filter that passes what both pass; None for everything."""
+    given = [dict(where) for where in (first, second) if where]
+    return {"$and": given} if len(given) > 1 else given[0] if given else None
 
 
 def find(question: str, source: Source, way: Way) -> list[Found]:
     """What a strategy finds, best first; errors as for `minirag.answering.retrieve`."""
-    index = source.open()
+    index = source.open().filtered(way.where)
     before = index.snapshot
     evidence = retrieve(question, index, model=source.model, **way.arguments)
     return _texts((before, index.snapshot), evidence, way)
@@ -129,7 +145,7 @@ def find(question: str, source: Source, way: Way) -> list[Found]:
 
 async def afind(question: str, source: Source, way: Way) -> list[Found]:
     """`find`, to be awaited."""
-    index = await asyncio.to_thread(source.open)
+    index = (await asyncio.to_thread(source.open)).filtered(way.where)
     before = index.snapshot
     evidence = await aretrieve(question, index, model=source.model, **way.arguments)
     return _texts((before, index.snapshot), evidence, way)
@@ -137,7 +153,7 @@ async def afind(question: str, source: Source, way: Way) -> list[Found]:
 
 def answer_with_texts(question: str, source: Source, way: Way) -> tuple[Answer, list[Found]]:
     """An answer, and the passages that it cites, in the order of their numbers; errors as for `ask`."""
-    index = source.open()
+    index = source.open().filtered(way.where)
     before = index.snapshot
     answer = ask(question, index, model=source.model, **way.arguments)
     return answer, _cited((before, index.snapshot), answer)
@@ -145,7 +161,7 @@ def answer_with_texts(question: str, source: Source, way: Way) -> tuple[Answer, 
 
 async def aanswer_with_texts(question: str, source: Source, way: Way) -> tuple[Answer, list[Found]]:
     """`answer_with_texts`, to be awaited."""
-    index = await asyncio.to_thread(source.open)
+    index = (await asyncio.to_thread(source.open)).filtered(way.where)
     before = index.snapshot
     answer = await aask(question, index, model=source.model, **way.arguments)
     return answer, _cited((before, index.snapshot), answer)
@@ -168,11 +184,10 @@ def _passages(snapshots: Sequence[Snapshot], ranked: Sequence[tuple[str, float |
     for passage_id, score in ranked:
         found = next((f for snapshot in snapshots if (f := find_passage(snapshot, passage_id))), None)
         if found is not None:
-            passage, title, _ = found
+            passage, title, metadata = found
             own = {"kind": "passage", "title": title, "document_id": passage.document_id, "passage_id": passage.id}
             place = {"start": passage.start, "end": passage.end}
-            metadata = {**_metadata(snapshots, passage.document_id), **own, **place}
-            texts.append(Found(passage.id, passage.text, score, metadata))
+            texts.append(Found(passage.id, passage.text, score, {**metadata, **own, **place}))
     return texts
 
 
@@ -199,6 +214,5 @@ def _metadata(snapshots: Sequence[Snapshot], document_id: str) -> Mapping[str, A
     for snapshot in snapshots:
         if (found := snapshot.find_document(document_id)) is not None:
             segment, row = found
-            metadata: Mapping[str, Any] = segment.documents[row][2]
-            return metadata
+            return segment.metadata_of(row)
     return {}

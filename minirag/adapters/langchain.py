@@ -36,10 +36,12 @@ from minirag.adapters.finding import (
     afind,
     answer_with_texts,
     find,
+    narrowed,
 )
 from minirag.adapters.telling import tell
 from minirag.errors import MiniragError
-from minirag.index import Index
+from minirag.filtering import Where
+from minirag.reading import OpenIndex
 from minirag.records import Answer
 
 _DESCRIPTION = (
@@ -53,7 +55,8 @@ class MiniragRetriever(BaseRetriever):
 
     Documents have the passage's id, the metadata of the document that it is from, and in their metadata also `title`,
     `document_id`, `passage_id`, `kind`, `start`, `end`, `source` (the document's id, unless its metadata has one) and
-    `score`. `invoke(question, k=3)` overrides a field for one call. `langchain_core.load` takes it apart and puts it
+    `score`. `invoke(question, k=3)` overrides
+    a field for one call, and `where=` narrows it. `langchain_core.load` takes it apart and puts it
     together; an open index then goes by its path and the name of its model, without the options of the model.
 
     Attributes:
@@ -63,14 +66,16 @@ class MiniragRetriever(BaseRetriever):
         k: How many documents at most; None for 5 passages, or for as much evidence as the strategy's reader sees.
         texts: "passages" gives whole passages as the strategy ranks them; "evidence" what `ask` would show to its
             reader, which for IndexRAG are facts and bridging facts.
+        where: Only documents whose metadata pass: `{"tenant": "a", "year": {"$gte": 2000}}`; see `minirag.filtering`.
         options: Of the strategy, such as `{"constructor": False}`.
     """
 
-    index: Index | str | Path
+    index: OpenIndex | str | Path
     model: str | None = None
     strategy: Strategy | None = None
     k: int | None = None
     texts: Texts = "passages"
+    where: dict[str, Any] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     _source: Source = PrivateAttr()
 
@@ -88,7 +93,7 @@ class MiniragRetriever(BaseRetriever):
     @property
     def lc_attributes(self) -> dict[str, Any]:
         """What stands for the index elsewhere."""
-        return self._source.describe()
+        return self._source.describe(self.where)
 
     def _get_relevant_documents(
         self,
@@ -96,8 +101,9 @@ class MiniragRetriever(BaseRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
+        where: Where | None = None,
     ) -> list[Document]:
-        return [_to_document(found) for found in find(query, self._source, self._way(k))]
+        return [_to_document(found) for found in find(query, self._source, self._way(k, where))]
 
     async def _aget_relevant_documents(
         self,
@@ -105,11 +111,13 @@ class MiniragRetriever(BaseRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
+        where: Where | None = None,
     ) -> list[Document]:
-        return [_to_document(found) for found in await afind(query, self._source, self._way(k))]
+        return [_to_document(found) for found in await afind(query, self._source, self._way(k, where))]
 
-    def _way(self, k: int | None = None) -> Way:
-        return Way(self.strategy, self.k if k is None else k, self.texts, self.options)
+    def _way(self, k: int | None = None, where: Where | None = None) -> Way:
+        both = narrowed(self.where, where)
+        return Way(self.strategy, self.k if k is None else k, self.texts, both, self.options)
 
 
 class Question(BaseModel):
@@ -127,17 +135,18 @@ class MiniragTool(BaseTool):
     Attributes:
         index: As for the retriever.
         model: The model that answers; None for the index's.
-        strategy: As for `minirag.ask`; likewise `k` and `options`.
+        strategy: As for `minirag.ask`; likewise `k`, `where` and `options`.
     """
 
     name: str = "ask_documents"
     description: str = _DESCRIPTION
     args_schema: ArgsSchema | None = Question
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
-    index: Index | str | Path
+    index: OpenIndex | str | Path
     model: str | None = None
     strategy: Strategy | None = None
     k: int | None = None
+    where: dict[str, Any] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     _source: Source = PrivateAttr()
 
@@ -170,7 +179,7 @@ class MiniragTool(BaseTool):
         return tell(answer), answer
 
     def _way(self) -> Way:
-        return Way(self.strategy, self.k, options=self.options)
+        return Way(self.strategy, self.k, where=self.where, options=self.options)
 
 
 def _to_document(found: Found) -> Document:

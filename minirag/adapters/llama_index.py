@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -20,11 +19,13 @@ try:
     from llama_index.core.query_engine import CustomQueryEngine
     from llama_index.core.retrievers import BaseRetriever
     from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+    from llama_index.core.vector_stores import MetadataFilters
 except ImportError as error:
     raise missing("llama-index", error) from error
 
 from pydantic import Field, PrivateAttr
 
+from minirag.adapters.filters import from_llama_index
 from minirag.adapters.finding import (
     Found,
     Source,
@@ -35,8 +36,10 @@ from minirag.adapters.finding import (
     afind,
     answer_with_texts,
     find,
+    narrowed,
 )
-from minirag.index import Index
+from minirag.filtering import Where
+from minirag.reading import OpenIndex
 from minirag.records import Answer
 
 # An LLM gets title and text; where they are from is for programs.
@@ -53,12 +56,14 @@ class MiniragRetriever(BaseRetriever):
 
     def __init__(
         self,
-        index: Index | str | PathLike[str],
+        index: OpenIndex | str | PathLike[str],
         *,
         model: str | None = None,
         strategy: Strategy | None = None,
         k: int | None = None,
         texts: Texts = "passages",
+        where: Where | None = None,
+        filters: MetadataFilters | None = None,
         options: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
         verbose: bool = False,
@@ -72,16 +77,19 @@ class MiniragRetriever(BaseRetriever):
             k: How many nodes at most; None for 5 passages, or for as much evidence as the strategy's reader sees.
             texts: "passages" gives whole passages as the strategy ranks them; "evidence" what `ask` would show to its
                 reader, which for IndexRAG are facts and bridging facts.
+            where: Only documents whose metadata pass: `{"tenant": "a", "year": {"$gte": 2000}}`; see
+                `minirag.filtering`.
+            filters: The same in LlamaIndex's language; where both are given, both must pass.
             options: Of the strategy, such as `{"constructor": False}`.
             callback_manager: LlamaIndex's.
             verbose: Likewise.
 
         Raises:
-            ValueError: On a k below 1, unknown texts, or a strategy or option that is not there.
+            ValueError: On a k below 1, unknown texts, a malformed filter, or a strategy or option that is not there.
         """
         super().__init__(callback_manager=callback_manager, verbose=verbose)
         self._source = Source(index, model)
-        self._way = Way(strategy, k, texts, dict(options or {}))
+        self._way = Way(strategy, k, texts, narrowed(where, from_llama_index(filters)), dict(options or {}))
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         return [_to_node(found) for found in find(query_bundle.query_str, self._source, self._way)]
@@ -99,13 +107,14 @@ class MiniragQueryEngine(CustomQueryEngine):
     Attributes:
         index: As for the retriever.
         model: The model that answers; None for the index's.
-        strategy: As for `minirag.ask`; likewise `k` and `options`.
+        strategy: As for `minirag.ask`; likewise `k`, `where` and `options`.
     """
 
-    index: Index | str | Path
+    index: OpenIndex | str | Path
     model: str | None = None
     strategy: Strategy | None = None
     k: int | None = None
+    where: dict[str, Any] | None = None
     options: dict[str, Any] = Field(default_factory=dict)
     _source: Source = PrivateAttr()
 
@@ -124,11 +133,11 @@ class MiniragQueryEngine(CustomQueryEngine):
         return _to_response(*await aanswer_with_texts(query_str, self._source, self._way()))
 
     def _way(self) -> Way:
-        return Way(self.strategy, self.k, options=self.options)
+        return Way(self.strategy, self.k, where=self.where, options=self.options)
 
 
 def _to_response(answer: Answer, cited: list[Found]) -> Response:
-    about = {"found": answer.found, "model": answer.model, "strategy": answer.strategy, "usage": asdict(answer.usage)}
+    about = {"found": answer.found, "model": answer.model, "strategy": answer.strategy, "usage": answer.usage.to_dict()}
     return Response(answer.text, source_nodes=[_to_node(found) for found in cited], metadata=about)
 
 

@@ -17,6 +17,7 @@ from minirag.cli.inspecting import info
 from minirag.cli.reembedding import reembed
 from minirag.cli.repairing import repair
 from minirag.cli.running import INTERRUPTED, program
+from minirag.cli.serving import mcp
 from minirag.cli.training import train
 
 __all__ = ["main", "program"]
@@ -38,6 +39,7 @@ for _command in (
     import_,
     train,
     prompts,
+    mcp,
 ):
     program.add_command(_command)
 

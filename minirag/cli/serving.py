@@ -1,0 +1,71 @@
+"""`minirag mcp`: an index for agents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minirag import __version__
+from minirag.cli.options import (
+    FILE,
+    chosen_options,
+    k_option,
+    model_arguments,
+    model_options,
+    note_offline,
+    require_index,
+    strategy_option,
+    strategy_options,
+    where_option,
+)
+from minirag.cli.running import FailedError, command
+from minirag.index import Index
+
+
+@command("mcp", epilog="\b\nExample:\n  minirag mcp notes.usearch --about 'minutes of the board'")
+@click.argument("file", required=False, type=FILE)
+@click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
+@click.option("--writable", is_flag=True, help="Also offer to add documents; starts the index where there is none.")
+@click.option("--about", metavar="TEXT", default="", help="What the documents are, for agents to choose by.")
+@where_option
+@strategy_option
+@k_option
+@strategy_options
+@model_options
+def mcp(
+    *,
+    file: Path | None,
+    path: Path | None,
+    writable: bool,
+    about: str,
+    where: dict[str, Any] | None,
+    strategy: str | None,
+    k: int | None,
+    model: str | None,
+    api_base: str | None,
+    **options: int | str | bool | None,
+) -> None:
+    """Serve an index to agents over standard input and output, by the Model Context Protocol.
+
+    Offers search, ask, list_documents and read_document. An agent's program starts it; the README shows what its
+    configuration says. Needs the extra: pip install 'minirag[mcp]'
+    """
+    chosen = file or path
+    if chosen is None:
+        raise click.UsageError("name the index: minirag mcp FILE")
+    if writable and where:
+        raise click.UsageError("--where and --writable do not go together: add could replace what is not to be seen")
+    given = chosen_options(strategy, model, options)
+    try:
+        from minirag.adapters.finding import Way
+        from minirag.adapters.mcp import build_server
+    except ImportError as error:
+        raise FailedError(str(error)) from error
+    if not writable:
+        require_index(chosen)
+    with Index(chosen, mode="a" if writable else "r", **model_arguments(model, api_base)) as opened:
+        note_offline(model, "answering")
+        way = Way(strategy, k, where=where, options=given)
+        build_server(opened, way=way, writable=writable, about=about, version=__version__).run()
