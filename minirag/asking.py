@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -32,6 +33,7 @@ from minirag.records import (
 )
 from minirag.retrieving import find_passage
 from minirag.strategies import STRATEGIES, check_options, default_strategy
+from minirag.wording import describe_usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from minirag.storage.snapshot import Snapshot
 
 AnyIndex: TypeAlias = "OpenIndex | str | PathLike[str]"
+_log = logging.getLogger(__name__)
+
 NOT_FOUND = "The index holds nothing that answers this."
 
 
@@ -112,6 +116,7 @@ async def _ask(
         usage = ledger.total(seconds=ledger.now())
         trace = Trace(strategy, usage.seconds, retrieved, _searches(question, evidence, retrieved), tuple(ledger.calls))
         citations = _cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items])
+        _log.info("answered by %s with %s: %s", strategy, reasoner.model, describe_usage(usage))
         return Answer(
             text=reading.text if reading.text.strip() else NOT_FOUND,
             found=reading.found,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
-from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
+from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
 from minirag.extraction import extract_all, extraction_key
 from minirag.filtering import group_of
 from minirag.loading import content_hash
@@ -97,8 +98,7 @@ class Builder:
             BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
         report = BatchReport()
-        with self._store.writing(), self._open_journal() as journal:
-            self._usage_before = usage_in(self._snapshot.header)
+        with self._store.writing(), self._open_journal() as journal, self._accounting():
             retried = self._failed_documents()
             pending = set(self._snapshot.pending.tolist())
             source = iter(items)
@@ -236,8 +236,7 @@ class Builder:
 
     async def delete(self, document_ids: Iterable[str]) -> DeleteReport:
         """Take documents out, with everything derived from them, and bridge afresh what others still share."""
-        with self._store.writing(), self._open_journal() as journal:
-            self._usage_before = usage_in(self._snapshot.header)
+        with self._store.writing(), self._open_journal() as journal, self._accounting():
             plan = Plan()
             missing = []
             for document_id in dict.fromkeys(document_ids):
@@ -361,10 +360,26 @@ class Builder:
             header["failed_names"] = failed_names
         if documents:
             header["model"] = who_does(self._reasoner, "extract").model
-        spent = self._ledger.total()
-        usage = self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
-        header.update(usage_to_header(usage))
+        header.update(self._account())
         return header
+
+    def _account(self) -> dict[str, Any]:
+        """What building took over the index's life, this run so far included."""
+        spent = self._ledger.total()
+        return usage_to_header(self._usage_before + replace(spent, seconds=round(spent.seconds, 3)))
+
+    @contextmanager
+    def _accounting(self) -> Iterator[None]:
+        """Keep what a run took also where it ends in the middle: replies that were paid for are in the journal."""
+        self._usage_before = usage_in(self._snapshot.header)
+        try:
+            yield
+        except BaseException:
+            if self._ledger.total().calls:
+                header = {**self._snapshot.header, **self._account()}
+                with suppress(MiniragError):  # the user must hear of what ended the run, not of what that caused
+                    self._commit(Change(header, self._snapshot.pending))
+            raise
 
 
 class _NoJournal:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from minirag import loop
+from minirag import loop, telemetry
 from minirag.encoder import check_budget
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.models import OFFLINE
@@ -26,6 +27,7 @@ from minirag.records import (
     counting,
 )
 from minirag.storage.store import Store
+from minirag.wording import describe_usage
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from minirag.reasoner import Reasoner
 
 Report = TypeVar("Report", AddReport, DeleteReport)
+_log = logging.getLogger(__name__)
 
 
 class Index(OpenIndex):
@@ -269,7 +272,7 @@ class Index(OpenIndex):
                 report = await self._prune_after(builder, report, folder, pruning or 0.0, seen)
             return report
 
-        return await self._build(progress, work, triples=triples, max_cost=max_cost)
+        return await self._build(progress, work, named="minirag.add", triples=triples, max_cost=max_cost)
 
     async def _prune_after(
         self, builder: Builder, report: AddReport, folder: Path, most: float, seen: Seen
@@ -286,19 +289,20 @@ class Index(OpenIndex):
             self._store.refresh()
             return await builder.delete(find_gone(self._store.snapshot, Path(folder), most=most))
 
-        return await self._build(progress, work)
+        return await self._build(progress, work, named="minirag.prune")
 
     async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         for wrong in (wrong for wrong in wanted if not isinstance(wrong, str)):
             raise ValueError(f"document ids are strings, not {wrong!r}")
-        return await self._build(progress, lambda builder: builder.delete(wanted))
+        return await self._build(progress, lambda builder: builder.delete(wanted), named="minirag.delete")
 
     async def _build(
         self,
         progress: bool | Listener,
         work: Callable[[Builder], Coroutine[Any, Any, Report]],
         *,
+        named: str,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         max_cost: float | None = None,
     ) -> Report:
@@ -313,13 +317,16 @@ class Index(OpenIndex):
             reasoner = GivenTriples(reasoner, triples)
         builder = self._builder(reasoner, ledger, progress)
         try:
-            with counting(ledger):
+            with counting(ledger), telemetry.span("invoke_workflow", named, {"gen_ai.workflow.name": named}):
                 async with self._turn:
                     report = await work(builder)
         except BudgetExceededError as error:
-            error.report = replace(error.report, usage=error.usage)
+            if error.report is not None:
+                error.report = replace(error.report, usage=error.usage)
             raise
-        return replace(report, usage=ledger.total(seconds=ledger.now()))
+        done = replace(report, usage=ledger.total(seconds=ledger.now()))
+        _log.info("%s: %s; %s by %s", self.path, _describe(done), describe_usage(done.usage), reasoner.model)
+        return done
 
     def _builder(self, reasoner: Reasoner, ledger: Ledger, progress: bool | Listener) -> Builder:
         from minirag.building import Builder
@@ -333,3 +340,9 @@ class Index(OpenIndex):
             settings=self.settings,
             progress=Progress(progress),
         )
+
+
+def _describe(report: AddReport | DeleteReport) -> str:
+    """How many documents became what."""
+    counts = {field.name: getattr(report, field.name) for field in fields(report) if field.name != "usage"}
+    return ", ".join(f"{name} {len(ids)}" for name, ids in counts.items())

@@ -25,8 +25,13 @@ class Spent(Protocol):
 
 def one_line(text: str) -> str:
     """The text without line breaks, runs of spaces, and control characters, which could command a terminal."""
-    squeezed = " ".join(text.split())
-    return "".join("" if unicodedata.category(character) == "Cc" else character for character in squeezed)
+    return printable(" ".join(text.split()))
+
+
+def printable(text: str) -> str:
+    """The text with blanks for line breaks and without other control characters, which could command a terminal."""
+    spaced = (" " if character.isspace() else character for character in text)
+    return "".join("" if unicodedata.category(character) == "Cc" else character for character in spaced)
 
 
 def wrap(text: str, *, first: str = "", indent: str = "") -> str:

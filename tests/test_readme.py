@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from minirag import Document, Index
+from tests.loopback import Loopback, honest
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -68,10 +69,29 @@ def test_own_prompts(tmp_path: Path) -> None:
 
 
 def test_there_are_no_other_blocks_that_nobody_runs() -> None:
-    assert len(BLOCKS) == 5  # the one about LangChain is run by test_adapters_langchain.py
+    assert len(BLOCKS) == 6  # the one about LangChain is run by test_adapters_langchain.py
 
 
 def test_the_set_up_commands_are_two() -> None:
     commands = re.findall(r"^pip install .*$", README, flags=re.MULTILINE)
     own = [command for command in commands if "minirag[" not in command]  # the others are of extras
     assert own == ["pip install . && minirag demo", "pip install -e '.[test]' && python -m pytest -q"]
+
+
+def test_costs_and_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    code = next(block for block in BLOCKS if "max_cost=" in block)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "aylwin.md").write_text("# Aylwin\n\nAylwin was directed by Henry Edwards.", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with Loopback(honest) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.api_base)
+        code = code.replace('gpt-4o-mini"', 'gpt-4o-mini", prices={"openai/gpt-4o-mini": (0.15, 0.6)}')
+        names: dict[str, object] = {}
+        exec(compile(code, "README.md", "exec"), names)
+    index = names["index"]
+    assert isinstance(index, Index)
+    with index:
+        usage = index.info().usage
+    assert usage.cost == usage.tasks["extract"].cost
+    assert "Citation(number=1" in capsys.readouterr().out

@@ -27,6 +27,7 @@ from minirag.cli.options import (
 )
 from minirag.cli.printing import echo_answer, echo_hit, echo_json
 from minirag.cli.running import command
+from minirag.cli.streaming import echo_stream, shows_stream
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.output import check_not_over
@@ -45,6 +46,7 @@ from minirag.records import KINDS, Kind, Prompts
 @cost_options
 @prompts_option
 @json_option
+@click.option("--no-stream", is_flag=True, help="Show the answer when it is whole, on a terminal too.")
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
 def ask(
     question: str,
@@ -59,28 +61,34 @@ def ask(
     price: tuple[float, float] | None,
     prompts: Prompts | None,
     as_json: bool,
+    no_stream: bool,
     page: Path | None,
     **options: int | str | bool | None,
 ) -> None:
     """Answer QUESTION from an index, with the passages that say so.
 
-    An index that holds no answer is not an error: the output says so, and the exit code is 0.
+    On a terminal the answer appears while the model writes it. An index that holds no answer is not an error: the
+    output says so, and the exit code is 0.
     """
     chosen = chosen_options(strategy, model, options)
     require_index(path)
     if page is not None:
         check_not_over(page, path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
-        answer = answering.ask(
-            question, opened, strategy=strategy, k=k, where=where, prompts=prompts, max_cost=max_cost, **chosen
-        )
+        how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
+        how |= chosen
+        streams = shows_stream(as_json=as_json) and not no_stream
+        if streams:
+            answer = echo_stream(answering.stream(question, opened, **how))
+        else:
+            answer = answering.ask(question, opened, **how)
     note_offline(model, "answered")
     if page is not None:
         write_page(page, answer.to_html())
     if as_json:
         echo_json(answer.to_dict())
     else:
-        echo_answer(answer)
+        echo_answer(answer, text_is_shown=streams)
 
 
 @command(epilog='\b\nExample:\n  minirag search "lighthouse" -k 5 --kind passage --index notes.usearch')

@@ -39,9 +39,10 @@ def end_with(failures: Iterable[Failure]) -> None:
         click.get_current_context().exit(1)
 
 
-def echo_answer(answer: Answer) -> None:
+def echo_answer(answer: Answer, *, text_is_shown: bool = False) -> None:
     """The answer, the steps that led to it where there were some, its citations, and what it took."""
-    click.echo(click.style(wrap(answer.text), bold=True))
+    if not text_is_shown:
+        click.echo(click.style(wrap(answer.text), bold=True))
     if not answer.found:
         click.echo("(not found)")
     for doubt in answer.doubts:

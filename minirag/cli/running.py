@@ -13,6 +13,7 @@ from typing import IO, Any
 import click
 
 from minirag import __version__
+from minirag.cli.logs import verbose_option
 from minirag.cli.printing import echo_note
 from minirag.errors import MiniragError
 from minirag.wording import one_line
@@ -75,12 +76,12 @@ class Interrupted(click.ClickException):
 
 
 class Command(click.Command):
-    """A command that also takes `--debug`."""
+    """A command that also takes `--verbose` and `--debug`."""
 
     def __init__(self, *args: Any, **options: Any) -> None:  # noqa: ANN401
-        """Add the option."""
+        """Add the options."""
         super().__init__(*args, **options)
-        self.params.append(_debug_option())
+        self.params += [verbose_option(), _debug_option()]
 
 
 class Program(click.Group):
@@ -143,7 +144,7 @@ def _remember_debug(ctx: click.Context, _: click.Parameter, chosen: bool) -> Non
 
 @click.group(
     cls=Program,
-    params=[_debug_option()],
+    params=[verbose_option(), _debug_option()],
     epilog=_EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

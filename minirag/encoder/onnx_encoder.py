@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minirag import telemetry
 from minirag.encoder.loading import SHIPPED, keep_for_ever, load_session, load_tokenizer, read_config
 from minirag.encoder.protocol import Role, replace_surrogates
 from minirag.errors import EncoderError
@@ -102,6 +103,10 @@ class OnnxEncoder:
 
         A text's vector is the same alone and in any batch, but for the rounding of float sums.
         """
+        with telemetry.span("embeddings", self.name, {"gen_ai.embeddings.dimension.count": self.dimensions}):
+            return self._encode(texts, role, progress)
+
+    def _encode(self, texts: Sequence[str], role: Role, progress: Callable[[int], None] | None) -> NDArray[np.float32]:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         prefix = self.config.query_prefix if role == "query" else self.config.document_prefix
         for start in range(0, len(texts), WINDOW):

@@ -99,17 +99,17 @@ class Accepted:
         name = _refused(fault, request)
         if name in _FORM_PARAMETERS:
             if self._modes.refuse(request.mode):
-                self._warn(request.mode, fault)
+                self._warn(request.mode)
         elif name in self._budget_names:
             self._budget_names.remove(name)
-            self._warn(name, fault)
+            self._warn(name)
         elif name == "stream":
             self._streaming.clear()
-            self._warn(name, fault)
+            self._warn(name)
         elif name is not None and (name in self._parameters or name in self._streaming):
             self._parameters.pop(name, None)
             self._streaming.pop(name, None)
-            self._warn(name, fault)
+            self._warn(name)
 
     def note_reply(self, mode: Mode, *, in_form: bool) -> None:
         """Learn from a reply whether the model keeps to the form that it was asked for in this way."""
@@ -132,8 +132,9 @@ class Accepted:
             self._schemas[reply] = strict_schema(reply)
         return self._schemas[reply]
 
-    def _warn(self, refused: str, fault: Fault) -> None:
-        _log.warning("%s refuses %s, which is left out from now on: %s", self._model, refused, fault.reason)
+    def _warn(self, refused: str) -> None:
+        """Without the provider's words, which may quote the prompt; they are logged with the refused request."""
+        _log.warning("%s refuses %s, which is left out from now on", self._model, refused)
 
 
 def _refused(fault: Fault, request: Request) -> str | None:

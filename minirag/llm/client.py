@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import count
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     R = TypeVar("R", bound=BaseModel)
 
 
+_log = logging.getLogger(__name__)
 _UNKNOWN_WINDOW = 12_000  # tokens, where nobody says: about 8,000 of material, beside the prompt and the reply
 
 
@@ -297,6 +299,7 @@ class LLM:
                     raise LLMReplyError(self.model, f"the request was not accepted: {error.fault.reason}") from error
 
     async def _call(self, request: Request, listener: Listener | None) -> Any:  # noqa: ANN401
+        _log.debug("%s is sent %s", self.model, request.messages)
         pieces = await self._transport.complete(request.messages, request.parameters)
         return pieces if listener is None else await gather(pieces, listener)
 

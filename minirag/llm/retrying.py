@@ -59,7 +59,8 @@ async def retry(
     def report(state: RetryCallState) -> None:
         fault = _fault(state)
         silence.failed(fault.reason if fault else "")
-        _log.info("attempt %d failed, again in %.1f s: %s", state.attempt_number, state.upcoming_sleep, fault)
+        status = fault.status if fault and fault.status else "no answer"  # its words may quote the prompt
+        _log.info("attempt %d failed (%s), again in %.1f s", state.attempt_number, status, state.upcoming_sleep)
 
     attempting = AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, FaultError) and error.fault.kind == "transient"),
