@@ -120,12 +120,12 @@ def test_the_budget_may_end_while_bridging(tmp_path: Path) -> None:
     def serve(request: object) -> Served:
         served = honest(request)  # type: ignore[arg-type]
         is_bridge = '"task": "bridge"' in str(request.body)  # type: ignore[attr-defined]
-        usage = {"prompt_tokens": 1000, "completion_tokens": 10, "total_tokens": 1010}
+        usage = {"prompt_tokens": 3000, "completion_tokens": 10, "total_tokens": 3010}
         return served if is_bridge else Served(text=served.text, usage=usage)
 
     with Loopback(serve) as server, opened(tmp_path / "notes.usearch", server) as index:
         with pytest.raises(BudgetExceededError) as caught:
-            index.add(DOCUMENTS, progress=False, max_cost=8 * (1000 * 10e-6 + 10 * 30e-6) + 0.006)
+            index.add(DOCUMENTS, progress=False, max_cost=8 * (3000 * 10e-6 + 10 * 30e-6) + 0.006)
         assert len(caught.value.report.added) == len(DOCUMENTS)
         assert index.info().pending > 0
         assert (index.info().bridges, index.info().failed) == (0, ())
