@@ -14,7 +14,7 @@ import numpy as np
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
-from minirag.extraction import extract_all, extraction_key
+from minirag.extraction import Extractor, extraction_key
 from minirag.filtering import group_of
 from minirag.loading import content_hash
 from minirag.models import INDEXING, OFFLINE
@@ -80,6 +80,8 @@ class Builder:
         self._progress = progress
         self._usage_before = Usage()
         self._stopped: BudgetExceededError | None = None
+        self._extractor = Extractor(reasoner, None)
+        self._begun: set[str] = set()
 
     @property
     def _snapshot(self) -> Snapshot:
@@ -97,30 +99,49 @@ class Builder:
         Raises:
             BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
-        report = BatchReport()
         with self._store.writing(), self._open_journal() as journal, self._accounting():
-            retried = self._failed_documents()
-            pending = set(self._snapshot.pending.tolist())
-            source = iter(items)
-            batch = await asyncio.to_thread(_take, source)
-            while True:
-                following = await asyncio.to_thread(_take, source)
-                plan = self._plan(batch, reextract=reextract)
-                if not following:
-                    self._plan_retries(plan, retried)
-                if plan.documents or plan.relabelled or not following:
-                    pending = await self._commit_within_budget(plan, pending, journal=journal, last=not following)
-                report.extend(plan.report)
-                if self._stopped is not None or not following:
-                    break
-                batch = following
-            done = report.to_add_report()
-            if self._stopped is not None:  # the journal keeps its replies for the next run
-                self._stopped.report = done
-                raise self._stopped
-            if journal is not None:
-                journal.settle([*report.added, *report.updated, *report.unchanged])
+            async with self._extracting(journal):
+                return await self._add(items, journal, reextract=reextract)
+
+    async def _add(self, items: Iterable[Item], journal: Journal | None, *, reextract: bool) -> AddReport:
+        report = BatchReport()
+        retried = self._failed_documents()
+        pending = set(self._snapshot.pending.tolist())
+        source = iter(items)
+        batch = await asyncio.to_thread(_take, source)
+        while True:
+            following = await asyncio.to_thread(_take, source)
+            await self._read_ahead(batch, following)
+            plan = self._plan(batch, reextract=reextract)
+            if not following:
+                self._plan_retries(plan, retried)
+            if plan.documents or plan.relabelled or not following:
+                pending = await self._commit_within_budget(plan, pending, journal=journal, last=not following)
+            report.extend(plan.report)
+            if self._stopped is not None or not following:
+                break
+            batch = following
+        done = report.to_add_report()
+        if self._stopped is not None:  # the journal keeps its replies for the next run
+            self._stopped.report = done
+            raise self._stopped
+        if journal is not None:
+            journal.settle([*report.added, *report.updated, *report.unchanged])
         return done
+
+    def _extracting(self, journal: Journal | None) -> Extractor:
+        self._extractor = Extractor(self._reasoner, journal)
+        return self._extractor
+
+    async def _read_ahead(self, *batches: Sequence[Item]) -> None:
+        """Begin with the documents that are new, batch by batch: those of the first come first."""
+        for batch in batches:
+            new = [item for item in batch if isinstance(item, Document) and item.id not in self._begun]
+            new = [document for document in new if self._snapshot.find_document(document.id) is None]
+            self._begun = {document.id for document in new} | self._begun
+            titles = {document.id: document.title for document in new}
+            passages = await asyncio.to_thread(self._split_all, new)
+            self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
 
     async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
         """What `add` would extract from, and the entities that it would bridge; nothing is written.
@@ -129,7 +150,7 @@ class Builder:
             Documents that are new or changed, as the reasoner reads them, and the bridge entities that they touch.
         """
         plan = self._plan(list(items), reextract=False)
-        documents = await self._derive(plan, None)
+        documents = await self._derive(plan)
         keys = entity_keys(documents) | set(self._snapshot.pending.tolist())
         gone = set(plan.replaced)
         return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
@@ -198,7 +219,7 @@ class Builder:
             return pending
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
-        documents = await self._derive(plan, journal)
+        documents = await self._derive(plan)
         last = last and self._stopped is None
         moved = [each.now for each in plan.relabelled.values() if self._moves(each)]
         bridged, gone = [*documents, *moved], {*plan.replaced, *(document.id for document in moved)}
@@ -253,7 +274,7 @@ class Builder:
 
     # --- deriving --------------------------------------------------------------------------------------------------
 
-    async def _derive(self, plan: Plan, journal: Journal | None) -> list[StoredDocument]:
+    async def _derive(self, plan: Plan) -> list[StoredDocument]:
         """Split, and extract what is not known yet; documents that the budget did not reach leave the plan."""
         titles = {document.id: document.title for document in plan.documents}
         passages = await asyncio.to_thread(self._split_all, plan.documents)
@@ -261,7 +282,7 @@ class Builder:
         wanted = [p for p in passages if keys[p.id] not in plan.known]
         with self._progress.stage("reading", len(wanted)) as done:
             pairs = [(passage, titles[passage.document_id]) for passage in wanted]
-            found = await extract_all(pairs, reasoner=self._reasoner, journal=journal, progress=done)
+            found = await self._extractor.extract_all(pairs, progress=done)
         self._stop(found)
         plan.leave_out(
             {p.document_id for p, r in zip(wanted, found, strict=True) if isinstance(r, BudgetExceededError)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
-from typing import Any, TypeVar
+from types import TracebackType
+from typing import Any, Self, TypeVar
 
 import xxhash
 
@@ -25,49 +26,78 @@ def extraction_key(passage: Passage, *, title: str, reasoner: Reasoner) -> str:
     return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
 
 
-async def extract_all(
-    passages: Sequence[tuple[Passage, str]],
-    *,
-    reasoner: Reasoner,
-    journal: Journal | None,
-    progress: Progress,
-) -> list[Extraction | LLMError | BudgetExceededError]:
-    """Extract from all passages side by side; the reasoner bounds how many calls run at once.
+Extracted = Extraction | LLMError | BudgetExceededError
+"""What was found, why it failed, or that the run's budget ended before it."""
 
-    Args:
-        passages: Each with its document's title.
-        reasoner: Does the thinking.
-        journal: Where replies are looked up and kept; None where they cost nothing.
-        progress: Told 1 for every passage done.
 
-    Returns:
-        In the order of the passages: what was found, why it failed, or that the run's budget ended before it.
+class Extractor:
+    """Extracts for one run, ahead where it can: the model would idle while a batch ends, is encoded and committed."""
 
-    Raises:
-        LLMSetupError: When no call can succeed; what was paid for is in the journal.
-    """
+    def __init__(self, reasoner: Reasoner, journal: Journal | None) -> None:
+        """Replies are looked up and kept in the journal; None where they cost nothing."""
+        self._reasoner, self._journal = reasoner, journal
+        self._ahead: dict[str, asyncio.Task[Extracted]] = {}
 
-    async def extract_one(passage: Passage, title: str) -> Extraction | LLMError | BudgetExceededError:
-        key = extraction_key(passage, title=title, reasoner=reasoner)
-        kept = journal.get(key) if journal is not None else None
+    async def __aenter__(self) -> Self:
+        """Nothing was begun yet."""
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Cancel what was begun and is not wanted any more; what came of it is in the journal."""
+        left = list(self._ahead.values())
+        self._ahead.clear()
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+
+    def begin(self, passages: Sequence[tuple[Passage, str]]) -> None:
+        """Start on passages, each with its document's title, that a later `extract_all` will ask for."""
+        if self._journal is None:
+            return
+        for passage, title in passages:
+            key = extraction_key(passage, title=title, reasoner=self._reasoner)
+            if key not in self._ahead:
+                self._ahead[key] = asyncio.create_task(self._extract(key, passage, title))
+
+    async def extract_all(self, passages: Sequence[tuple[Passage, str]], *, progress: Progress) -> list[Extracted]:
+        """Extract from all passages side by side; the reasoner bounds how many calls run at once.
+
+        Args:
+            passages: Each with its document's title.
+            progress: Told 1 for every passage done.
+
+        Returns:
+            In the order of the passages.
+
+        Raises:
+            LLMSetupError: When no call can succeed; what was paid for is in the journal.
+        """
+
+        async def extract_one(passage: Passage, title: str) -> Extracted:
+            key = extraction_key(passage, title=title, reasoner=self._reasoner)
+            begun = self._ahead.pop(key, None)
+            found = await (self._extract(key, passage, title) if begun is None else begun)
+            if not isinstance(found, BudgetExceededError):
+                progress(1)
+            return found
+
+        return await run_all([extract_one(passage, title) for passage, title in passages])
+
+    async def _extract(self, key: str, passage: Passage, title: str) -> Extracted:
+        kept = self._journal.get(key) if self._journal is not None else None
         if kept is not None:
-            progress(1)
             return _from_json(kept)
         try:
-            extraction = await reasoner.extract(passage, title=title)
+            extraction = await self._reasoner.extract(passage, title=title)
         except LLMSetupError:
             raise
-        except BudgetExceededError as error:
+        except (BudgetExceededError, LLMError) as error:
             return error
-        except LLMError as error:
-            progress(1)
-            return error
-        if journal is not None:
-            journal.put(key, _to_json(extraction), documents=[passage.document_id])
-        progress(1)
+        if self._journal is not None:
+            self._journal.put(key, _to_json(extraction), documents=[passage.document_id])
         return extraction
-
-    return await run_all([extract_one(passage, title) for passage, title in passages])
 
 
 def in_batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -156,8 +156,10 @@ def find_path(answer: Showable) -> list[Link]:
 
 
 def describe_run(answer: Showable) -> str:
-    """Model, strategy, calls, cost and time in one line."""
-    return f"{answer.model}, {answer.strategy}: {describe_usage(answer.usage)}"
+    """Model, strategy, calls, cost and time in one line; and why the search ended early, if it did."""
+    problem = next((problem for step in answer.steps if (problem := getattr(step, "problem", ""))), "")
+    early = f"; the search ended early: {one_line(problem)}" if problem else ""
+    return f"{answer.model}, {answer.strategy}: {describe_usage(answer.usage)}{early}"
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------

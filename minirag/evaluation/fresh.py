@@ -59,7 +59,7 @@ def _time_line(command: Sequence[str]) -> tuple[float, Any]:
     # A file, since a pipe that nobody empties would stop a child that warns a lot.
     with tempfile.TemporaryFile() as errors:
         began = perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=_environment()) as process:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=child_environment()) as process:
             output = iter(process.stdout or ())
             line = next(output, b"")
             seconds = perf_counter() - began
@@ -72,7 +72,7 @@ def _time_line(command: Sequence[str]) -> tuple[float, Any]:
     return seconds, json.loads(line)
 
 
-def _environment() -> dict[str, str]:
+def child_environment() -> dict[str, str]:
     """Such that a child finds this very package, installed or not."""
     root = str(Path(__file__).parents[2])
     paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]

@@ -24,7 +24,8 @@ class Measurement:
     Attributes:
         what: What was measured, in words.
         measured: The figure.
-        unit: "×" for a ratio of times, "%" for a share, "MB" for a million bytes, "points" for a difference in percent.
+        unit: "×" for a ratio of times, "%" for a share, "MB" for a million bytes, "points" for a difference in percent,
+            "passages" for a count.
         limit: What it must not pass.
         bound: Whether the limit is the most or the least that the figure may be.
         details: The numbers behind it, with their units in their names; None where the system does not say.
@@ -32,7 +33,7 @@ class Measurement:
 
     what: str
     measured: float
-    unit: Literal["×", "%", "MB", "points"]
+    unit: Literal["×", "%", "MB", "points", "passages"]
     limit: float
     bound: Literal["at most", "at least"] = "at most"
     details: Mapping[str, float | int | None] = field(default_factory=dict)

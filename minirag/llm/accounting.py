@@ -23,13 +23,13 @@ class Purpose:
     Attributes:
         task: Under which they are counted.
         ledger: Where they are counted.
-        number: Grows from one call of the user to the next; the smallest goes first.
+        number: When the work began that they are a part of; the smallest goes first.
         listener: Hears the reply while it arrives.
     """
 
     task: Task
     ledger: Ledger
-    number: int
+    number: float
     listener: Listener | None = None
 
     def going_on(self) -> Purpose:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from functools import cached_property, partial
-from itertools import count
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
+_BEGAN: ContextVar[float | None] = ContextVar("began", default=None)  # each task has its own
 _UNKNOWN_WINDOW = 12_000  # tokens, where nobody says: about 8,000 of material, beside the prompt and the reply
 
 
@@ -99,7 +101,6 @@ class LLM:
         self._route = _route_of(given, self.model, api_base=api_base)
         mode = partial(first_mode, self._route, api_base=api_base)
         self._accepted = Accepted(self.model, {"temperature": 0, **parameters}, mode=mode)
-        self._numbers = count()
         self._price = price_given(self.model, prices or {})
         self._price_is_read = self._price is not None
         self._window = window
@@ -183,7 +184,7 @@ class LLM:
             PromptTooLongError: If the prompt is more than the model reads.
             LLMReplyError: If the prompt was refused, or the answer cannot be used even after one repair.
         """
-        purpose = Purpose(task, ledger, next(self._numbers), listener)
+        purpose = Purpose(task, ledger, _turn(), listener)
         text, mode = await self._ask(messages, reply, purpose)
         try:
             return self._read(text, reply, mode)
@@ -204,7 +205,7 @@ class LLM:
         """
         if not texts:
             return []
-        purpose = Purpose("embed", ledger, next(self._numbers))
+        purpose = Purpose("embed", ledger, _turn())
         response = await self._sender.send(
             lambda: self._transport.embed(texts), purpose, shape=self._embedding(texts, ledger), check=lambda _: None
         )
@@ -302,6 +303,15 @@ class LLM:
         _log.debug("%s is sent %s", self.model, request.messages)
         pieces = await self._transport.complete(request.messages, request.parameters)
         return pieces if listener is None else await gather(pieces, listener)
+
+
+def _turn() -> float:
+    """When the work began that a call is a part of: what it asks next goes before what began later."""
+    began = _BEGAN.get()
+    if began is None:
+        began = monotonic()
+        _BEGAN.set(began)
+    return began
 
 
 def _size(request: Request) -> int:

@@ -32,9 +32,9 @@ class Gate:
         self._limited_share = 0.0
         self._held_until = 0.0
         self._tickets = count()
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
 
-    async def enter(self, number: int) -> None:
+    async def enter(self, number: float) -> None:
         """Wait for a place; whoever has the smallest number is next. `leave` gives it back."""
         if self._inside < int(self.limit) and not self._waiting and monotonic() >= self._held_until:
             self._inside += 1

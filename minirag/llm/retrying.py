@@ -30,9 +30,9 @@ class Retries:
         longest_wait: The most seconds between two attempts, unless the provider asks for more.
     """
 
-    attempts: int = 8
+    attempts: int = 10
     seconds: float = 120.0
-    first_wait: float = 0.25
+    first_wait: float = 0.1
     longest_wait: float = 20.0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from minirag.reasoner.fitting import fit_entity, json_tokens, split_fitting
@@ -29,6 +29,13 @@ class FittedEntity:
     facts: tuple[SourcedFact, ...]
     places: tuple[int, ...]
     tokens: int
+
+    def halved(self) -> FittedEntity | None:
+        """With half of the facts, at least one of each of two documents; None when it has no more than these."""
+        smaller = fit(SharedEntity(self.name, self.facts), self.tokens // 2)
+        if len(smaller.facts) >= len(self.facts):
+            return None
+        return replace(smaller, places=tuple(self.places[place] for place in smaller.places))
 
 
 def fit(entity: SharedEntity, room: int) -> FittedEntity:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from minirag.errors import BudgetExceededError, LLMError, LLMReplyError, LLMSetupError
+from minirag.errors import BudgetExceededError, LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
 from minirag.llm import LLM, Listener
 from minirag.reasoner import Bridged
 from minirag.reasoner.bridge_calls import FittedEntity, batches, bridge_data, fit, positions, read_bridges
-from minirag.reasoner.fitting import count_fitting, estimate_tokens
+from minirag.reasoner.fitting import count_fitting, estimate_tokens, halve
 from minirag.reasoner.numbers import foreign_numbers
 from minirag.reasoner.prompts import fingerprint, messages_for
 from minirag.reasoner.replies import (
@@ -40,6 +41,8 @@ from minirag.records.places import titled
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    R = TypeVar("R", bound=BaseModel)
 
 __all__ = ["BRIDGING_TOKENS", "ENTITIES_PER_CALL", "LLMReasoner"]
 
@@ -89,8 +92,7 @@ class LLMReasoner:
         dropped, too.
         """
         title = titled(title, passage.headings)
-        messages = self.extraction_prompt(passage.text, title=title)
-        reply = await self._llm.complete(messages, reply=ExtractReply, task="extract", ledger=self._ledger)
+        reply = await self._extract_text(passage.text, title)
         sources = (passage.text, title)
         facts = dict.fromkeys(
             ExtractedFact(_line(fact.text), _names(fact.entities)) for fact in reply.facts if fact.text.strip()
@@ -100,6 +102,19 @@ class LLMReasoner:
             tuple(fact for fact in facts if not foreign_numbers(fact.text, sources)),
             tuple(t for t in triples if all(t) and not foreign_numbers(" ".join(t), sources)),
         )
+
+    async def _extract_text(self, text: str, title: str) -> ExtractReply:
+        """The reply to a text, or to its halves where the model finds the whole too long."""
+        messages = self.extraction_prompt(text, title=title)
+        try:
+            return await self._llm.complete(messages, reply=ExtractReply, task="extract", ledger=self._ledger)
+        except PromptTooLongError:
+            halves = halve(text)
+            if halves is None:
+                raise
+        first, second = await asyncio.gather(*(self._extract_text(half, title) for half in halves))
+        facts, triples = [*first.facts, *second.facts], [*first.triples, *second.triples]
+        return ExtractReply(nothing_to_extract=not facts, facts=facts, triples=triples)
 
     def bridging_prompts(self, entities: Sequence[SharedEntity]) -> list[Messages]:
         """What `bridge` sends of these entities, if the model leaves none out."""
@@ -127,26 +142,32 @@ class LLMReasoner:
             found |= {some[place]: facts for place, facts in replies.items()}
         except LLMReplyError as error:
             if len(some) == 1:
-                return {some[0]: error}
+                return {some[0]: await self._bridge_smaller(entities[some[0]], error)}
         except LLMSetupError:
             raise
         except (LLMError, BudgetExceededError) as error:
             return dict.fromkeys(some, error)
-        for position in some:
-            if position not in found:
-                found[position] = await self._bridge_alone(entities[position])
-        return found
+        missing = [position for position in some if position not in found]
+        alone = await asyncio.gather(*(self._bridge_alone(entities[position]) for position in missing))
+        return found | dict(zip(missing, alone, strict=True))
 
     async def _bridge_alone(self, entity: FittedEntity) -> Bridged:
         try:
             found = await self._bridge_once([entity])
         except LLMSetupError:
             raise
+        except PromptTooLongError as error:
+            return await self._bridge_smaller(entity, error)
         except (LLMError, BudgetExceededError) as error:
             return error
         if 0 in found:
             return found[0]
         return LLMReplyError(self.model, f"gave no bridging facts for {entity.name}, asked twice")
+
+    async def _bridge_smaller(self, entity: FittedEntity, error: LLMReplyError) -> Bridged:
+        """With half of its facts if they were too long; any other error is final."""
+        smaller = entity.halved() if isinstance(error, PromptTooLongError) else None
+        return error if smaller is None else await self._bridge_alone(smaller)
 
     async def _bridge_once(self, entities: Sequence[FittedEntity]) -> dict[int, tuple[BridgingFact, ...]]:
         messages = self._bridging_prompt(entities)
@@ -168,10 +189,8 @@ class LLMReasoner:
         The answer counts only when there is a chain to give it and no candidate is named with it.
         """
         given = {"question": question, "chain": list(chain), "candidates": _numbered(candidates)}
-        data = self._fit("extend", given, "candidates")
-        messages = self._messages("extend", data)
-        reply = await self._llm.complete(messages, reply=ExtendReply, task="extend", ledger=self._ledger)
-        chosen = positions(reply.next, len(data["candidates"]))
+        reply, shown = await self._complete("extend", given, "candidates", ExtendReply)
+        chosen = positions(reply.next, shown)
         if chosen:
             return Extension(choice=chosen[0])
         known = reply.known and bool(chain) and bool(reply.answer.strip())
@@ -179,9 +198,8 @@ class LLMReasoner:
 
     async def think(self, question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
         """IRCoT's next sentence; it begins with `prompts.ANSWER_MARK` once the question is answered."""
-        data = {"context": _context(evidence), "question": question, "thoughts": list(thoughts)}
-        messages = self._messages("think", self._fit("think", data, "context"))
-        reply = await self._llm.complete(messages, reply=ThinkReply, task="think", ledger=self._ledger)
+        given = {"context": _context(evidence), "question": question, "thoughts": list(thoughts)}
+        reply, _ = await self._complete("think", given, "context", ThinkReply)
         return _line(reply.thought)
 
     async def read(self, question: str, evidence: Sequence[ContextItem], *, chain: Sequence[str] = ()) -> Reading:
@@ -202,13 +220,37 @@ class LLMReasoner:
         self, question: str, evidence: Sequence[ContextItem], chain: Sequence[str], listener: Listener | None
     ) -> Reading:
         given = {"context": _context(evidence), "chain": list(chain), "question": question}
-        data = self._fit("read", given, "context")
-        messages = self._messages("read", data)
-        reply = await self._llm.complete(messages, reply=ReadReply, task="read", ledger=self._ledger, listener=listener)
+        reply, shown = await self._complete("read", given, "context", ReadReply, listener=listener)
         answer = reply.answer.strip()
         if not reply.found:
             return Reading(answer or _NOT_FOUND, found=False, items=())
-        return Reading(answer, found=True, items=tuple(positions(reply.items, len(data["context"]))))
+        return Reading(answer, found=True, items=tuple(positions(reply.items, shown)))
+
+    async def _complete(
+        self,
+        task: Thinking,
+        given: Mapping[str, Any],
+        key: str,
+        reply: type[R],
+        *,
+        listener: Listener | None = None,
+    ) -> tuple[R, int]:
+        """The reply, and how many of the items under `key` were shown: as many as the window has room for.
+
+        Where the model finds that too long all the same, half of them are, and so on down to one.
+        """
+        shown = len(self._fit(task, given, key)[key])
+        while True:
+            messages = self._messages(task, {**given, key: given[key][:shown]})
+            try:
+                found = await self._llm.complete(
+                    messages, reply=reply, task=task, ledger=self._ledger, listener=listener
+                )
+                return found, shown
+            except PromptTooLongError:
+                if shown <= 1:
+                    raise
+                shown //= 2
 
     # --- prompts ---------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,8 @@ __all__ = ["count_fitting", "estimate_tokens", "fit_entity", "json_tokens", "spl
 
 Item = TypeVar("Item")
 
+_SHORT = 200  # characters; a prompt that is too long with less than that is not so because of the text
+
 
 def json_tokens(value: Any) -> int:  # noqa: ANN401
     """About how many tokens a value has as JSON, with the comma after it."""
@@ -61,3 +63,17 @@ def split_fitting(items: Sequence[Item], sizes: Sequence[int], room: int) -> Ite
         left -= size
     if run:
         yield run
+
+
+def halve(text: str) -> tuple[str, str] | None:
+    """A text in two, where the sentence nearest its middle begins, else at a space; None when it is short already."""
+    from minirag.reasoner.sentences import split_sentences
+
+    if len(text) < _SHORT:
+        return None
+    middle = len(text) // 2
+    starts = [start for start, _ in split_sentences(text)[1:]]
+    cut = min(starts, key=lambda start: abs(start - middle), default=0)
+    if not len(text) // 8 < cut < len(text) * 7 // 8:
+        cut = text.rfind(" ", 0, middle) + 1 or middle
+    return text[:cut].rstrip(), text[cut:]

@@ -36,12 +36,21 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of an iterative strategy: what it asked, what it scored, what it chose, how long it searched."""
+    """One step of an iterative strategy.
+
+    Attributes:
+        query: What it searched with.
+        retrieved: What it found.
+        chosen: What it chose of that, if it chooses.
+        seconds: How long the search took.
+        problem: Why the strategy ended here, when the model's reply could not be used; else "".
+    """
 
     query: str
     retrieved: tuple[Hit, ...]
     chosen: Hit | None = None
     seconds: float = field(default=0.0, compare=False)
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
+from minirag.errors import LLMReplyError
 from minirag.models import OFFLINE
 from minirag.ranking import select_balanced
 from minirag.reading import OpenIndex
@@ -36,8 +38,8 @@ async def retrieve(
 ) -> Evidence:
     """Search with the question, let the reasoner think one sentence over what was found, search with it, and so on.
 
-    Ends when a thought gives the answer, repeats another, or is blank, and after the last step. A unit keeps its best
-    score over all steps.
+    Ends when a thought gives the answer, repeats another, or is blank, when a reply cannot be used (the last step says
+    why), and after the last step. A unit keeps its best score over all steps.
 
     Args:
         question: What is asked.
@@ -67,7 +69,11 @@ async def retrieve(
         await asyncio.to_thread(search.look, query)
         if not left or not search.best:
             break
-        query = await reasoner.think(question, [_item(hit) for hit in search.best], search.thoughts)
+        try:
+            query = await reasoner.think(question, [_item(hit) for hit in search.best], search.thoughts)
+        except LLMReplyError as error:  # what was found so far is there to be read
+            search.fail(error)
+            break
         if not query.strip() or query.casefold().startswith(_ANSWERS) or query in search.thoughts:
             break
     return search.evidence()
@@ -107,6 +113,10 @@ class _Search:
         self.best = self._hits(self._ranked)
         hits = self._hits(self._balanced(found))
         self.steps.append(Step(query, hits, seconds=time.perf_counter() - started))
+
+    def fail(self, error: LLMReplyError) -> None:
+        """The model gave nothing to go on with."""
+        self.steps[-1] = replace(self.steps[-1], problem=str(error))
 
     def evidence(self) -> Evidence:
         """What the reader sees, and the passages behind all that was found."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from minirag.errors import InputError
+from minirag.errors import InputError, LLMReplyError
 from minirag.following import (
     Asked,
     Link,
@@ -90,7 +90,8 @@ async def retrieve(
         without: Signals to leave out of the score of passages, for ablations; see `minirag.following.SIGNALS`.
 
     Returns:
-        Passages, with the chain and the steps that led to them.
+        Passages, with the chain and the steps that led to them. When a reply of the Constructor cannot be used, the
+        chain ends there, and the last step says why.
 
     Raises:
         ValueError: On a number below 1, or unknown units or query.
@@ -117,7 +118,11 @@ async def retrieve(
         if not found:
             break
         if by_model:
-            extension = await reasoner.extend(question, search.chain_texts, [search.text(unit) for unit in found])
+            try:
+                extension = await reasoner.extend(question, search.chain_texts, [search.text(unit) for unit in found])
+            except LLMReplyError as error:  # what was found so far is there to be read
+                search.fail(error)
+                break
         else:
             extension = search.choose(found)
         if extension.choice is None:
@@ -230,6 +235,10 @@ class _Search:
         unused = [number for number, unit in enumerate(found) if used.isdisjoint(unit.passages)]
         best = max(unused, key=lambda number: self._scores[found[number].passages[0]], default=None)
         return Extension(choice=best)
+
+    def fail(self, error: LLMReplyError) -> None:
+        """The model gave nothing to go on with."""
+        self._steps[-1] = replace(self._steps[-1], problem=str(error))
 
     def take(self, unit: _Unit) -> None:
         """Extend the chain."""

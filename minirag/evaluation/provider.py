@@ -1,0 +1,130 @@
+"""A provider that fails, in a process of its own: what the bench indexes through, and who counts what it was asked.
+
+`python -m minirag.evaluation.provider` prints its address, serves until its standard input closes, and then prints one
+line of JSON with what it did.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minirag.evaluation.faults import broken_body, cut, doubled, empty_choices, fenced, refusal, status, truncated
+from minirag.evaluation.fresh import child_environment
+from minirag.evaluation.honest import honest_reply
+from minirag.evaluation.loopback import Loopback, Request, Served, honest
+
+LATE = 3.0  # seconds until the first byte of a request that hangs
+_WRONG_TYPES = Served(text='{"nothing_to_extract": 3, "facts": 3, "triples": "none", "entities": "none"}')
+_SELDOM_LATE = 4  # a request that hangs is as likely as the fourth part of another fault: each takes so much longer
+
+
+class FailingModel:
+    """The honest model behind a network and a provider that fail in every way.
+
+    Attributes:
+        kinds: How many requests met with what; "answered" is an answer as it should be.
+        usable: How often each question got an answer that can be used: what somebody paid for.
+    """
+
+    def __init__(self, rate: float, *, delay: float, seed: int = 0) -> None:
+        """Let `rate` of the requests meet a fault, drawn from `seed`; all take `delay` seconds."""
+        self.kinds: Counter[str] = Counter()
+        self.usable: Counter[str] = Counter()
+        self._rate, self._delay = rate, delay
+        self._dice, self._lock = random.Random(seed), threading.Lock()
+
+    def __call__(self, request: Request) -> Served:
+        """The answer to a request."""
+        question = request.prompt.split("\n", 1)[0]
+        faults = _faults(honest_reply(request.prompt), self._delay)
+        names = [name for name in faults for _ in range(1 if name == "late" else _SELDOM_LATE)]
+        with self._lock:
+            name = self._dice.choice(names) if self._dice.random() < self._rate else "answered"
+            self.kinds[name] += 1
+            self.usable[question] += name in ("answered", "fenced", "doubled")
+        served = honest(request) if name == "answered" else faults[name]
+        return served if served.delay else replace(served, delay=self._delay)
+
+    def report(self) -> dict[str, Any]:
+        """What it did, as JSON values."""
+        twice = sum(1 for count in self.usable.values() if count > 1)
+        return {"requests": self.kinds.total(), "kinds": dict(self.kinds), "answered_twice": twice}
+
+
+def _faults(reply: Mapping[str, Any], delay: float) -> dict[str, Served]:
+    return {
+        "429, Retry-After": status(429, headers={"Retry-After": "1"}),
+        "429": status(429),
+        "500": status(500),
+        "503": status(503),
+        "late": Served(text=json.dumps(reply), delay=max(LATE, 2 * delay)),
+        "cut": cut(),
+        "cut in the body": cut(20),
+        "broken body": broken_body(),
+        "empty choices": empty_choices(),
+        "truncated": truncated(reply),
+        "wrong types": _WRONG_TYPES,
+        "refusal": refusal(),
+        "fenced": fenced(reply),
+        "doubled": doubled(reply),
+    }
+
+
+@dataclass(slots=True)
+class Provider:
+    """The process, as its parent sees it.
+
+    Attributes:
+        api_base: What to pass as `api_base`.
+        report: What it did, once it has ended: `requests`, `kinds` and `answered_twice`.
+    """
+
+    api_base: str
+    report: dict[str, Any] = field(default_factory=dict)
+
+
+@contextmanager
+def running_provider(*, rate: float, delay: float) -> Iterator[Provider]:
+    """A failing provider for as long as the block lasts.
+
+    Args:
+        rate: The share of the requests that meet a fault.
+        delay: Seconds that each request takes.
+    """
+    command = [sys.executable, "-P", "-m", __name__, "--rate", str(rate), "--delay", str(delay)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=child_environment(), **pipes) as process:  # type: ignore[call-overload]  # a dict of two
+        provider = Provider(process.stdout.readline().strip())
+        try:
+            yield provider
+        finally:
+            said, _ = process.communicate("")
+            provider.report.update(json.loads(said))
+
+
+def main() -> None:
+    """Serve until standard input closes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rate", type=float, default=0.3, help="share of the requests that meet a fault")
+    parser.add_argument("--delay", type=float, default=0.2, help="seconds before each answer")
+    options = parser.parse_args()
+    model = FailingModel(options.rate, delay=options.delay)
+    with Loopback(model) as server:
+        sys.stdout.write(server.api_base + "\n")
+        sys.stdout.flush()
+        sys.stdin.read()
+        sys.stdout.write(json.dumps(model.report()) + "\n")
+
+
+if __name__ == "__main__":
+    main()
