@@ -112,8 +112,9 @@ def test_quick_bench_of_the_demo() -> None:
     entry = json.loads(json.dumps(bench.to_dict()))
     assert (entry["dataset"], entry["quick"]) == ("demo", True)
     units = [measurement["unit"] for measurement in entry["measurements"]]
-    assert units == ["×", "%", "MB", "×", "×", "×", "points", "×", "×", "×", "%"]
-    assert all(m["measured"] > 0 for m in entry["measurements"] if m["unit"] != "points")
+    assert units == ["×", "%", "MB", "×", "×", "×", "points", "×", "×", "×", "%", "×", "passages"]
+    assert all(m["measured"] > 0 for m in entry["measurements"] if m["unit"] not in ("points", "passages"))
+    assert entry["measurements"][-1]["measured"] == 0
     assert entry["measurements"][1]["details"]["passages_per_second"] > 0
     assert entry["measurements"][2]["details"]["passages"] == 24
     assert [(run["strategy"], run["questions"], run["passages"]) for run in entry["runs"]] == [
@@ -121,4 +122,4 @@ def test_quick_bench_of_the_demo() -> None:
         ("indexrag", 5, 24),
     ]
     assert entry["machine"]["cores"] == os.cpu_count()
-    assert bench.table().count("\n") == 12
+    assert bench.table().count("\n") == 14

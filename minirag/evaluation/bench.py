@@ -14,6 +14,7 @@ from typing import Any
 from tqdm import tqdm
 
 from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.faulty_bench import PASSAGES, QUICK_PASSAGES, measure_faulty
 from minirag.evaluation.measurements import (
     Measurement,
     compare_recall,
@@ -96,7 +97,7 @@ class Bench:
 
 
 def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress: bool = True) -> Bench:
-    """Measure imports, indexing, retrieval, opening, recall and storage, all offline; storage needs 2.5 GB of disk.
+    """Measure imports, indexing, retrieval, opening, recall, storage (2.5 GB of disk), and a provider that fails.
 
     Args:
         folder: A data set with a corpus; None for the demo that ships with minirag.
@@ -112,7 +113,7 @@ def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress
         source, path = Path(demo if folder is None else folder), Path(scratch) / "bench.usearch"
         dataset = load_dataset(source)
         questions = [question.text for question in dataset.questions]
-        with tqdm(total=6, desc="bench", disable=None if progress else True) as bar:
+        with tqdm(total=7, desc="bench", disable=None if progress else True) as bar:
             measurements = [measure_import(effort.processes)]
             bar.update()
             measurements += measure_indexing(source, path)
@@ -129,8 +130,10 @@ def run_bench(folder: str | Path | None = None, *, quick: bool = False, progress
             bar.update()
             storage = measure_storage(dataset.documents[:200], quick=quick)
             bar.update()
+            faulty = measure_faulty(QUICK_PASSAGES if quick else PASSAGES)
+            bar.update()
     compared = compare_recall(naive, indexrag)
-    measurements += [*([] if compared is None else [compared]), *storage]
+    measurements += [*([] if compared is None else [compared]), *storage, *faulty]
     return Bench(dataset.name, effort, tuple(measurements), (naive, indexrag), describe_machine())
 
 

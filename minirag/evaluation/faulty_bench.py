@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
+PASSAGES, QUICK_PASSAGES = 1000, 32
 RATE, DELAY, PARALLEL = 0.3, 0.2, 16
 _TIMEOUT = 1.0  # seconds; what is late comes after three
 
