@@ -1,0 +1,288 @@
+"""The README's results, written from what was measured, so that no figure there is typed.
+
+`python -m minirag.evaluation.readme README.md FOLDER` takes the files that `minirag.evaluation.measuring` left (or any
+runs, bench and growth), keeps a summary of them in this package (`measured.json`), and writes the section between the
+README's two marks. Without a FOLDER the section is written from the summary that is there; a test does the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minirag.errors import InputError
+from minirag.evaluation.measured_files import find_measured, read_measured
+from minirag.evaluation.measuring import DATASETS, PARTS, READ, TRIPLES, WITH_TRIPLES
+from minirag.evaluation.report.published import KIRAG, figure_of
+from minirag.evaluation.results import DEPTHS, Run, format_table
+from minirag.evaluation.scaling import Scaling
+from minirag.evaluation.significance import compare
+from minirag.evaluation.variants import Variant
+
+SUMMARY = Path(__file__).with_name("measured.json")
+BEGIN = "<!-- measured: begin. Written by `python -m minirag.evaluation.readme`, do not edit -->"
+END = "<!-- measured: end -->"
+_NAMES = {"2wiki": "2Wiki", "hotpotqa": "HotpotQA", "musique": "MuSiQue"}
+_KEPT = ("dataset", "strategy", "model", "questions", "recall", "em", "f1", "index_bytes", "passages")
+_COMPARED = (("naive", "indexrag"), ("indexrag", "kirag"))
+
+Summary = Mapping[str, Any]
+
+
+def summarise(files: Sequence[Path]) -> dict[str, Any]:
+    """What the section needs of files of runs, bench and growth.
+
+    Raises:
+        InputError: If one is of none of these forms.
+    """
+    benches = [file for file in files if '"measurements"' in file.read_text(encoding="utf-8")]
+    measured = find_measured([file for file in files if file not in benches]) or []
+    runs, scalings = read_measured(measured)
+    bench = None if not benches else json.loads(benches[-1].read_text(encoding="utf-8"))
+    return {
+        "runs": [_shorten(run) for run in runs],
+        "comparisons": list(_compare(runs)),
+        "bench": None if bench is None else {key: bench[key] for key in ("dataset", "measurements", "machine")},
+        "scaling": scalings[-1].to_dict() if scalings else None,
+    }
+
+
+def _shorten(run: Run) -> dict[str, Any]:
+    found = run.to_summary()
+    options = {"k": run.settings.get("k"), "options": dict(run.settings.get("options") or {})}
+    encoder = {"encoder": run.settings.get("encoder"), "limit": run.settings.get("limit")}
+    times = {"retrieval_seconds": found["retrieval_seconds_per_question"]}
+    return {key: found[key] for key in _KEPT} | options | encoder | times
+
+
+def _compare(runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
+    for first, second in _COMPARED:
+        for dataset in DATASETS:
+            pair = [_find_run(runs, dataset, name) for name in (first, second)]
+            if pair[0] is not None and pair[1] is not None:
+                found = compare(pair[0], pair[1], metric="recall@5").to_dict()
+                yield {"dataset": dataset, "of": second, "against": first, **found}
+
+
+def _find_run(runs: Sequence[Run], dataset: str, strategy: str) -> Run | None:
+    plain = (run for run in runs if (run.dataset, run.strategy) == (dataset, strategy) and not run.settings["options"])
+    return next(plain, None)
+
+
+# --- the section ---------------------------------------------------------------------------------------------------
+
+
+def render(measured: Summary) -> str:
+    """The section's Markdown, without the marks."""
+    parts = [_conditions(measured), _quality(measured), _parts(measured), _triples(measured), _speed(measured)]
+    parts.append(_growth(measured))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _conditions(measured: Summary) -> str:
+    machine = (measured["bench"] or measured["scaling"] or {"machine": {}})["machine"]
+    runs = [run for run in measured["runs"] if run["dataset"] in DATASETS]
+    encoders = ", ".join(dict.fromkeys(run["encoder"] for run in runs))
+    sizes = {_NAMES[run["dataset"]]: (run["questions"], run["passages"]) for run in runs}
+    told = ", ".join(f"{name} {count:,} over {passages:,} passages" for name, (count, passages) in sizes.items())
+    where = f", on {machine['cores']} cores of an {machine['processor']}" if machine else ""
+    return (
+        f"All offline, with the encoder {encoders}{where}. Questions: {told}. Each cell is recall@"
+        f"{' / '.join(map(str, DEPTHS))} in percent: the share of the gold passages among the first k, over all "
+        "questions."
+    )
+
+
+def _quality(measured: Summary) -> str:
+    table = _table(measured, READ, DATASETS, _recalls)
+    theirs = " / ".join(f"{figure_of(name, 'KiRAG', 'recall@5'):g}" for name in DATASETS)
+    answers = _table(measured, READ, DATASETS, _answers)
+    return "\n\n".join(
+        [
+            table,
+            f"{KIRAG} reports {theirs} at recall@5.",
+            _differences(measured),
+            "Exact match / F1 of the offline reader, which is where an LLM belongs:",
+            answers,
+        ]
+    )
+
+
+def _differences(measured: Summary) -> str:
+    rows = []
+    for first, second in _COMPARED:
+        found = {each["dataset"]: each for each in measured["comparisons"] if each["of"] == second}
+        if found:
+            rows.append([f"`{second}` above `{first}`", *(_difference(found.get(name)) for name in DATASETS)])
+    head = ["recall@5, points (95 % interval)", *(_NAMES[name] for name in DATASETS)]
+    return format_table(head, rows, left=len(head))
+
+
+def _difference(found: Summary | None) -> str:
+    if found is None:
+        return "–"
+    p = max(found["p_bootstrap"], found["p_t_test"] or 0.0)
+    told = "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+    return f"{100 * found['difference']:+.1f} ({100 * found['low']:+.1f} to {100 * found['high']:+.1f}), {told}"
+
+
+def _parts(measured: Summary) -> str:
+    rows = _table(measured, (("`kirag`", Variant("kirag")), *PARTS), DATASETS, _recalls)
+    return f"What each part of `kirag` contributes (`--no-read`, with the options in the table):\n\n{rows}"
+
+
+def _triples(measured: Summary) -> str:
+    runs = [run for run in measured["runs"] if run["dataset"] == WITH_TRIPLES]
+    if not runs:
+        return ""
+    rows = [(label, _find(measured, WITH_TRIPLES, variant)) for label, variant in TRIPLES]
+    table = format_table(["", "recall"], [[label, _recalls(run)] for label, run in rows], left=2)
+    return (
+        f"{runs[0]['questions']:,} questions of 2Wiki over {runs[0]['passages']:,} passages, some of which come with "
+        "triples that an LLM extracted (a data set's `triples.json` takes the place of extraction):\n\n" + table
+    )
+
+
+def _speed(measured: Summary) -> str:
+    bench = measured["bench"]
+    if bench is None:
+        return ""
+    rows = [
+        [
+            each["what"],
+            _figure(each["measured"], each["unit"]),
+            f"{each['bound']} {_figure(each['limit'], each['unit'])}",
+            ", ".join(f"{key.replace('_', ' ')} {_number(value)}" for key, value in each["details"].items()),
+        ]
+        for each in bench["measurements"]
+    ]
+    dataset = bench["dataset"]
+    table = format_table(["", "measured", "asked", "behind it"], rows, left=4)
+    goals = _goals(measured)
+    return (
+        f"Speed and size (`minirag bench {dataset}`; both sides of a ratio by turns in one run):\n\n{table}\n\n{goals}"
+    )
+
+
+def _goals(measured: Summary) -> str:
+    """IndexRAG's reported figures beside ours, whichever way that turns out."""
+    run = _find(measured, "2wiki", Variant("indexrag"))
+    seconds, size, passages = (figure_of("2wiki", "IndexRAG", m) for m in ("retrieval seconds", "index MB", "passages"))
+    if run is None or not run["retrieval_seconds"] or seconds is None or size is None or passages is None:
+        return ""
+    ours, theirs = run["index_bytes"] / run["passages"], 1e6 * size / passages
+    taken = run["retrieval_seconds"]
+    return (
+        f"IndexRAG's paper reports {seconds:.2f} s a retrieval and {size:g} MB for {passages:,.0f} passages of 2Wiki. "
+        f"Here `indexrag` retrieves in {1000 * taken:.1f} ms, {seconds / taken:.0f} times as fast (another machine, "
+        f"other vectors), and the index takes {ours:,.0f} bytes a passage against {theirs:,.0f}, "
+        f"{100 * ours / theirs:.0f} % of it, with triples, texts and postings in it."
+    )
+
+
+def _growth(measured: Summary) -> str:
+    if measured["scaling"] is None:
+        return ""
+    scaling = Scaling.from_dict(measured["scaling"])
+    return (
+        f"Growth (`minirag bench {scaling.dataset} --scaling growth.json`; synthetic vectors around the real ones, "
+        f"without encoding):\n\n{scaling.table()}"
+    )
+
+
+# --- cells ---------------------------------------------------------------------------------------------------------
+
+
+def _table(
+    measured: Summary,
+    variants: Sequence[tuple[str, Variant]],
+    datasets: Sequence[str],
+    cell: Callable[[Summary | None], str],
+) -> str:
+    rows = [[label, *(cell(_find(measured, name, variant)) for name in datasets)] for label, variant in variants]
+    shown = [row for row in rows if any(each != "–" for each in row[1:])]
+    head = ["", *(_NAMES[name] for name in datasets)]
+    return format_table(head, shown, left=len(head))
+
+
+def _find(measured: Summary, dataset: str, variant: Variant) -> Summary | None:
+    wanted = json.loads(json.dumps(dict(variant.options)))
+    return next(
+        (
+            run
+            for run in measured["runs"]
+            if (run["dataset"], run["strategy"], run["k"]) == (dataset, variant.strategy, variant.k)
+            and _sorted(run["options"]) == _sorted(wanted)
+        ),
+        None,
+    )
+
+
+def _sorted(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: sorted(value) if isinstance(value, list | tuple) else value for name, value in options.items()}
+
+
+def _recalls(run: Summary | None) -> str:
+    if run is None or run["recall"]["5"] is None:
+        return "–"
+    return " / ".join(f"{100 * run['recall'][str(k)]:.1f}" for k in DEPTHS)
+
+
+def _answers(run: Summary | None) -> str:
+    return "–" if run is None or run["em"] is None else f"{100 * run['em']:.1f} / {100 * run['f1']:.1f}"
+
+
+def _figure(value: float, unit: str) -> str:
+    return f"{value:.2f} {unit}" if unit == "×" else f"{value:.1f} {unit}"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "unknown"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
+
+
+# --- the file ------------------------------------------------------------------------------------------------------
+
+
+def replace_section(readme: str, section: str) -> str:
+    """The README with another section between its marks.
+
+    Raises:
+        InputError: If it does not have each mark once.
+    """
+    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
+        raise InputError(f"the README needs the lines {BEGIN!r} and {END!r}, each once")
+    before, _, rest = readme.partition(BEGIN)
+    return f"{before}{BEGIN}\n\n{section}\n\n{END}{rest.partition(END)[2]}"
+
+
+def _write_summary(measured: Summary, path: Path) -> None:
+    """One run a line, so that a change shows what changed; figures in six digits."""
+    rounded = json.loads(json.dumps(measured), parse_float=lambda text: float(f"{float(text):.6g}"))
+    runs = ",\n".join(json.dumps(run, ensure_ascii=False) for run in rounded.pop("runs"))
+    rest = json.dumps(rounded, ensure_ascii=False, indent=1)
+    path.write_text(f'{{"runs": [\n{runs}\n],{rest[1:]}\n', encoding="utf-8")
+
+
+@click.command()
+@click.argument("readme", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("sources", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@click.option("--summary", type=click.Path(dir_okay=False, path_type=Path), default=SUMMARY, help="Where it is kept.")
+def main(readme: Path, sources: tuple[Path, ...], *, summary: Path) -> None:
+    """Write the README's results."""
+    if sources:
+        files = [
+            file for source in sources for file in (sorted(source.glob("*.json")) if source.is_dir() else [source])
+        ]
+        _write_summary(summarise(files), summary)
+    section = render(json.loads(summary.read_text(encoding="utf-8")))
+    readme.write_text(replace_section(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""The README's results: written from what was measured, and from nothing else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from minirag.errors import InputError
+from minirag.evaluation import measuring, readme
+from minirag.evaluation.measured_files import read_measured
+from minirag.evaluation.readme import BEGIN, END, SUMMARY, render, replace_section, summarise
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+DEMO = ROOT / "minirag" / "demo"
+
+
+@pytest.mark.skipif(not README.exists(), reason="an installed package has no README")
+def test_the_readme_says_what_was_measured() -> None:
+    text = README.read_text(encoding="utf-8")
+    assert replace_section(text, render(json.loads(SUMMARY.read_text(encoding="utf-8")))) == text
+
+
+def test_a_section_needs_its_marks() -> None:
+    text = f"before\n{BEGIN}\nold\n{END}\nafter"
+    assert replace_section(text, "new") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter"
+    for broken in ("before", f"{BEGIN}{BEGIN}{END}", BEGIN):
+        with pytest.raises(InputError, match="needs the lines '<!-- measured: begin"):
+            replace_section(broken, "new")
+
+
+@pytest.mark.slow
+def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
+    shutil.copytree(DEMO, tmp_path / "data" / "2wiki")
+    folder, page = tmp_path / "runs", tmp_path / "README.md"
+    page.write_text(f"# x\n\n{BEGIN}\n{END}\n", encoding="utf-8")
+    command = [str(tmp_path / "data"), str(folder), "--part", "quality", "--limit", "1"]
+    assert CliRunner().invoke(measuring.main, command).exit_code == 0
+    files = sorted(folder.glob("*.json"))
+    runs, _ = read_measured(files)
+    assert len(files) == len(runs) == 7 + 12 + 4 + 3 + 3
+    assert {run.dataset for run in runs} == {"2wiki"}
+    again = CliRunner().invoke(measuring.main, command)
+    assert (again.exit_code, sorted(folder.glob("*.json"))) == (0, files)
+    assert read_measured(files)[0] == runs
+
+    done = CliRunner().invoke(readme.main, [str(page), str(folder), "--summary", str(tmp_path / "measured.json")])
+    assert done.exit_code == 0, done.output
+    written = page.read_text(encoding="utf-8")
+    assert f"Questions: 2Wiki 1 over {runs[0].passages} passages." in written
+    assert "| `naive`: passages " in written
+    assert "`kirag` above `indexrag`" in written
+    assert json.loads((tmp_path / "measured.json").read_text(encoding="utf-8"))["bench"] is None
+    assert written == replace_section(written, render(summarise(files)))
+
+
+def test_data_that_is_not_there(tmp_path: Path) -> None:
+    done = CliRunner().invoke(measuring.main, [str(tmp_path), str(tmp_path / "runs"), "--part", "growth"])
+    assert done.exit_code == 2
+    assert "holds none of the data sets 2wiki, hotpotqa, musique" in done.output
