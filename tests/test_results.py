@@ -115,10 +115,13 @@ def test_table() -> None:
     head, rule, row = (line.replace(" ", "") for line in table([RUN]).split("\n"))
     assert (
         head
-        == "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|EM|F1|Acc|calls|ms|retrievalms|cost|indexMB|passages|"
+        == "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|hit@5|EM|F1|Acc|calls|ms|retrievalms|cost|indexMB|passages|"
     )
     assert set(rule) == set("|-:")
-    assert row == "|films|indexrag(k=10)|openai/x|4|50.0|50.0|66.7|66.7|25.0|37.5|50.0|1.0|750.0|30.0|$0.75|2.5|1,234|"
+    assert (
+        row
+        == "|films|indexrag(k=10)|openai/x|4|50.0|50.0|66.7|66.7|50.0|25.0|37.5|50.0|1.0|750.0|30.0|$0.75|2.5|1,234|"
+    )
     assert len({len(line) for line in table([RUN]).split("\n")}) == 1
 
 

@@ -18,7 +18,7 @@ DEPTHS = (2, 3, 5, 10)
 RUN_HEAD = (
     *("data set", "strategy", "model", "questions"),
     *(f"R@{k}" for k in DEPTHS),
-    *("EM", "F1", "Acc", "calls", "ms", "retrieval ms", "cost", "index MB", "passages"),
+    *("hit@5", "EM", "F1", "Acc", "calls", "ms", "retrieval ms", "cost", "index MB", "passages"),
 )
 
 
@@ -240,6 +240,7 @@ def run_row(run: Run) -> list[str]:
     return [
         *(run.dataset, describe_run(run), run.model, str(len(run.results))),
         *(_percent(run.recall(k)) for k in DEPTHS),
+        _percent(run.answer_hit(5)),
         *(_percent(scores[key]) for key in ("em", "f1", "accuracy")),
         f"{scores['calls_per_question']:.1f}",
         _milliseconds(scores["seconds_per_question"]),
