@@ -113,10 +113,8 @@ def test_broken_run_files_are_named(tmp_path: Path) -> None:
 
 def test_table() -> None:
     head, rule, row = (line.replace(" ", "") for line in table([RUN]).split("\n"))
-    assert (
-        head
-        == "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|hit@5|EM|F1|Acc|calls|ms|retrievalms|cost|indexMB|passages|"
-    )
+    named = "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|hit@5|EM|F1|Acc|calls|ms|retrievalms"
+    assert head == f"{named}|cost|indexMB|passages|"
     assert set(rule) == set("|-:")
     assert (
         row
