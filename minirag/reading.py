@@ -17,7 +17,20 @@ from minirag.filtering import Filter, Where, join_filters, parse_filter
 from minirag.models import AnyModel, Models
 from minirag.prompting import check_prompts, keep_prompts, prompts_in
 from minirag.ranking import check_k
-from minirag.records import KINDS, Document, Failure, Hit, IndexInfo, Kind, Ledger, Passage, Prompts, Settings, Usage
+from minirag.records import (
+    KINDS,
+    Document,
+    Failure,
+    Hit,
+    Hits,
+    IndexInfo,
+    Kind,
+    Ledger,
+    Passage,
+    Prompts,
+    Settings,
+    Usage,
+)
 from minirag.retrieving import (
     FLAT,
     FUSION_DEPTH,
@@ -327,7 +340,8 @@ class OpenIndex(Shareable):
         if unknown := set(wanted) - set(KINDS):
             raise ValueError(f"unknown kinds {sorted(unknown)}; there are {', '.join(KINDS)}")
         snapshot = self.filtered(where).snapshot
-        return [to_hit(snapshot, found) for found in self.search_rows(snapshot, query, k=k, kinds=wanted, mode=mode)]
+        rows = self.search_rows(snapshot, query, k=k, kinds=wanted, mode=mode)
+        return Hits(to_hit(snapshot, found) for found in rows)
 
     def search_rows(
         self, snapshot: Snapshot, query: str, *, k: int, kinds: Collection[Kind], mode: SearchMode = "dense"

@@ -140,6 +140,18 @@ def as_html(answer: Showable) -> str:
     )
 
 
+def hits_as_html(hits: Sequence[ShowableHit]) -> str:
+    """Hits for a notebook: a table, best first, with the beginning of each text; everything escaped."""
+    rows = "".join(
+        f"<tr><td>{hit.score:.3f}</td><td>{_safe('bridging fact' if hit.kind == 'bridge' else hit.kind)}</td>"
+        f'<td style="text-align:left" dir="auto">{_safe(snippet(hit.text, about=()))}</td>'
+        f'<td style="text-align:left">{_safe(", ".join(hit.document_ids))}</td></tr>'
+        for hit in hits
+    )
+    head = "<tr><th>score</th><th>kind</th><th>text</th><th>documents</th></tr>"
+    return f'<table class="minirag-hits">{head}{rows}</table>' if hits else "<p>Nothing found.</p>"
+
+
 def find_path(answer: Showable) -> list[Link]:
     """What leads from the question to the answer.
 

@@ -20,6 +20,7 @@ from click.testing import CliRunner, Result
 import minirag
 from minirag import Document, Index
 from minirag.cli import program
+from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
 from minirag.demo import load_questions
 from minirag.evaluation.results import read_runs
 from minirag.records import Usage
@@ -98,6 +99,7 @@ def test_there_are_these_commands() -> None:
             "ask",
             "bench",
             "compact",
+            "completion",
             "delete",
             "demo",
             "eval",
@@ -107,6 +109,8 @@ def test_there_are_these_commands() -> None:
             "index",
             "info",
             "mcp",
+            "prompts",
+            "reembed",
             "repair",
             "search",
             "train",
@@ -126,7 +130,50 @@ def test_help_names_exit_codes_and_environment() -> None:
     shown = run("--help").stdout
 
     assert re.findall(r"^    (\d+) ", shown, re.MULTILINE) == ["0", "1", "2", "130"]
-    assert all(name in shown for name in ("MINIRAG_MODEL", "MINIRAG_INDEX", "NO_COLOR", "_MINIRAG_COMPLETE"))
+    assert all(name in shown for name in ("MINIRAG_MODEL", "MINIRAG_INDEX", "NO_COLOR", "minirag completion bash"))
+
+
+README = ROOT / "README.md"
+needs_readme = pytest.mark.skipif(not README.exists(), reason="an installed package has none")
+
+
+def first_cells(head: str) -> list[str]:
+    """The first column of the README's table with this head."""
+    table = README.read_text(encoding="utf-8").partition(f"| {head} |")[2].partition("\n\n")[0]
+    return [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+
+
+@needs_readme
+def test_the_readme_has_the_exit_codes_that_the_program_uses() -> None:
+    assert first_cells("exit code") == [str(code) for code in (0, FAILED, WRONG_USAGE, INTERRUPTED)]
+
+
+@needs_readme
+def test_the_readme_has_every_environment_variable_that_the_code_reads() -> None:
+    reads = re.compile(r"""(?:environ(?:\.get\(|\[)|envvar=|(?:VARIABLE|variable) = )"([A-Z_]+)\"""")
+    sources = [path.read_text(encoding="utf-8") for path in (ROOT / "minirag").rglob("*.py")]
+    read = {name for source in sources for name in reads.findall(source)} - {"PYTHONPATH"}
+    listed = {name.strip("` ") for cell in first_cells("environment variable") for name in cell.split(",")}
+    assert listed == read
+
+
+@pytest.mark.parametrize(
+    ("shell", "start"),
+    [("bash", "_minirag_completion() {"), ("zsh", "#compdef minirag"), ("fish", "function _minirag")],
+)
+def test_completion_prints_what_a_shell_takes(shell: str, start: str) -> None:
+    result = run("completion", shell)
+    assert (result.exit_code, result.stdout.lstrip().startswith(start)) == (0, True)
+    assert f"_MINIRAG_COMPLETE={shell}_complete" in result.stdout
+
+
+def test_completion_completes(folder: Path) -> None:
+    asked = {"_MINIRAG_COMPLETE": "bash_complete", "COMP_WORDS": "minirag index --pru", "COMP_CWORD": "2"}
+    code = "from minirag.cli import program; program(prog_name='minirag')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, env=environment(**asked), capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["plain,--prune"]
 
 
 def test_help_fits_eighty_columns() -> None:
@@ -259,6 +306,12 @@ def test_ask_shows_the_chain_where_there_is_one(notes: Path) -> None:
     path = "".join(f"{line.text}\n" for line in path_lines(find_path(answer)))
     assert len(answer.chain) == 2
     assert result.stdout.startswith(f"{answer.text}\n\n{path}\n[1] ")
+
+
+def test_quiet_ask_prints_the_answer_alone(notes: Path) -> None:
+    result = run("ask", "When was Henry Edwards born?", "--index", notes, "--strategy", "indexrag", "--quiet")
+
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "1882\n", "")
 
 
 def test_ask_as_json_is_the_whole_answer(notes: Path) -> None:

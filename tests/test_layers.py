@@ -14,7 +14,7 @@ ROOT = Path(minirag.__file__).parent
 # From the top down. A package stands for all of its modules, which may import each other.
 ROWS = [
     {"minirag.__main__"},
-    {"minirag.cli"},
+    {"minirag.cli", "minirag.examples"},
     {"minirag"},
     {"minirag.evaluation", "minirag.training", "minirag.adapters"},
     {"minirag.answering"},

@@ -7,6 +7,7 @@ import sys
 
 from minirag.cli.asking import ask, search
 from minirag.cli.benching import bench
+from minirag.cli.completing import completion
 from minirag.cli.customising import prompts
 from minirag.cli.demonstrating import demo
 from minirag.cli.drawing import graph
@@ -40,6 +41,7 @@ for _command in (
     train,
     prompts,
     mcp,
+    completion,
 ):
     program.add_command(_command)
 

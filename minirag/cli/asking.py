@@ -33,6 +33,7 @@ from minirag.models import OFFLINE
 from minirag.output import check_not_over
 from minirag.pages import write_page
 from minirag.records import KINDS, Kind, Prompts
+from minirag.wording import one_line
 
 
 @command(epilog='\b\nExample:\n  minirag ask "Where was the director of Aylwin born?" --index notes.usearch')
@@ -47,6 +48,7 @@ from minirag.records import KINDS, Kind, Prompts
 @prompts_option
 @json_option
 @click.option("--no-stream", is_flag=True, help="Show the answer when it is whole, on a terminal too.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the answer's text alone.")
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
 def ask(
     question: str,
@@ -62,6 +64,7 @@ def ask(
     prompts: Prompts | None,
     as_json: bool,
     no_stream: bool,
+    quiet: bool,
     page: Path | None,
     **options: int | str | bool | None,
 ) -> None:
@@ -77,16 +80,19 @@ def ask(
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
         how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
         how |= chosen
-        streams = shows_stream(as_json=as_json) and not no_stream
+        streams = shows_stream(as_json=as_json) and not (no_stream or quiet)
         if streams:
             answer = echo_stream(answering.stream(question, opened, **how))
         else:
             answer = answering.ask(question, opened, **how)
-    note_offline(model, "answered")
+    if not quiet:
+        note_offline(model, "answered")
     if page is not None:
         write_page(page, answer.to_html())
     if as_json:
         echo_json(answer.to_dict())
+    elif quiet:
+        click.echo(one_line(answer.text))
     else:
         echo_answer(answer, text_is_shown=streams)
 

@@ -19,6 +19,7 @@ from minirag.errors import MiniragError
 from minirag.wording import one_line
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
+COMPLETION = "_MINIRAG_COMPLETE"  # the variable by which click is asked for completions
 _DEBUG = "minirag.debug"
 
 _EPILOG = """
@@ -45,7 +46,7 @@ Exit codes:
 
 \b
 Shell completion:
-  eval "$(_MINIRAG_COMPLETE=bash_source minirag)"   (or zsh_, fish_source)
+  minirag completion bash >> ~/.bashrc   (or zsh, fish)
 """
 
 

@@ -27,7 +27,7 @@ from minirag.records.thinking import (
     SourcedFact,
 )
 from minirag.records.trace import Search, Trace
-from minirag.records.units import KINDS, Bridge, Document, Fact, Hit, Kind, Passage, Triple
+from minirag.records.units import KINDS, Bridge, Document, Fact, Hit, Hits, Kind, Passage, Triple
 
 __all__ = [
     "KINDS",
@@ -50,6 +50,7 @@ __all__ = [
     "Fact",
     "Failure",
     "Hit",
+    "Hits",
     "ImportReport",
     "IndexInfo",
     "Kind",

@@ -111,3 +111,12 @@ class Hit:
     passage_ids: tuple[str, ...]
     titles: tuple[str, ...] = ()
     metadata: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+
+class Hits(list[Hit]):
+    """Hits, best first: a list that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        from minirag.showing import hits_as_html
+
+        return hits_as_html(self)
