@@ -88,3 +88,8 @@ def test_ask_writes_it(tmp_path: Path) -> None:
     written = page.read_text(encoding="utf-8")
     assert Parsed(written).text["strong"] == str(answer)
     assert written.count('class="card"') == len(answer.citations)
+
+
+def test_a_citation_says_where_it_stands() -> None:
+    cited = replace(ANSWER, citations=(replace(ANSWER.citations[0], location="page 3"),))
+    assert f"{ANSWER.citations[0].document_id}, page 3<" in cited.to_html()

@@ -66,7 +66,7 @@ def _sources(answer: Showable) -> Markup:
         element(
             "li",
             element("h3", f"[{each.number}] {one_line(each.title) or each.document_id}", dir="auto"),
-            element("p", each.document_id, class_="quiet"),
+            element("p", ", ".join(filter(None, (each.document_id, each.location))), class_="quiet"),
             element("p", _marked(each.text, marks), dir="auto", class_="passage"),
             id=f"source-{each.number}",
             class_="card",
