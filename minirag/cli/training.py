@@ -27,7 +27,7 @@ _NEEDED = 'training needs torch and more: pip install "minirag[train]"'
 
 @command(
     "train",
-    epilog="\b\nExample:\n  minirag train hotpot_train_v1.1.json musique_ans_v1.0_train.jsonl --out encoder\n"
+    epilog="\b\nExample:\n  minirag train hotpot_train.json musique_train.jsonl --out encoder\n"
     "  minirag index docs/ --index notes.usearch --encoder encoder/model",
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILES...", type=FILE)
