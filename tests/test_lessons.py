@@ -56,3 +56,19 @@ def test_both_orders_of_a_comparison_are_learnt_and_nothing_twice() -> None:
 def test_the_seed_decides_what_chains_hold() -> None:
     assert cut_chains([CHAINED], seed=3) == cut_chains([CHAINED], seed=3)
     assert {cut_chains([CHAINED], seed=seed) for seed in range(20)} != {cut_chains([CHAINED])}
+
+
+def test_the_question_of_one_hop_finds_that_hop_alone() -> None:
+    steps = (
+        SilverStep(0, FIRST, None, (), "Who directed Aylwin?"),
+        SilverStep(2, SECOND, None, (0,), "Where was Henry Edwards born?"),
+    )
+    lessons = cut_chains([ChainedQuestion("q", "set", QUESTION, (FILM, OTHER, MAN), steps)])
+    assert [
+        (lesson.query, lesson.target, lesson.chained) for lesson in lessons if not lesson.query.startswith(QUESTION)
+    ] == [
+        ("Who directed Aylwin?", FILM.text, False),
+        ("Who directed Aylwin?", FIRST, False),
+        ("Where was Henry Edwards born?", MAN.text, False),
+        ("Where was Henry Edwards born?", SECOND, False),
+    ]

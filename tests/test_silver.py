@@ -58,14 +58,24 @@ def test_sub_questions_hold_earlier_answers() -> None:
         "Where was Henry Edwards born? Weston-super-Mare",
     ]
     assert build_chain(supports_of(example, passages), passages) == (
-        SilverStep(2, FIRST, None, ()),
-        SilverStep(1, SECOND, None, (0,)),
+        SilverStep(2, FIRST, None, (), "Aylwin director"),
+        SilverStep(1, SECOND, None, (0,), "Where was Henry Edwards born?"),
     )
+
+
+def test_triples_take_the_questions_of_their_hops_where_there_are_as_many() -> None:
+    triples = (("Aylwin", "director", "Henry Edwards"), ("Henry Edwards", "place of birth", "Weston-super-Mare"))
+    asked = (SubQuestion("Who directed Aylwin?", "x"), SubQuestion("Where was Henry Edwards born?", "y"))
+    for sub_questions, asks in ((asked, [each.question for each in asked]), (asked[:1], [None, None])):
+        example = Example("q", QUESTION, ("x",), triples=triples, sub_questions=sub_questions)
+        assert [step.asks for step in build_chain(supports_of(example, ()), ())] == asks
 
 
 def test_without_passages_a_sub_question_with_its_answer_stands_for_a_triple() -> None:
     example = Example("q", QUESTION, ("x",), sub_questions=(SubQuestion("Aylwin >> director", "Henry Edwards"),))
-    assert build_chain(supports_of(example, ()), ()) == (SilverStep(None, None, "Aylwin director Henry Edwards", ()),)
+    assert build_chain(supports_of(example, ()), ()) == (
+        SilverStep(None, None, "Aylwin director Henry Edwards", (), "Aylwin director"),
+    )
 
 
 def test_of_two_gold_passages_the_one_that_the_question_names_comes_first() -> None:

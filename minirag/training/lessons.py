@@ -1,8 +1,9 @@
 """What the encoder learns from: a question, maybe with a chain, and the texts that are right next.
 
 Every chain is cut into (question, partial chain) and the units that may follow. The bare question is to find all that
-supports its answer, so that one search works too; with a chain, it is to find what is left. Targets are passages, facts
-and triples alike, so that one encoder does all jobs.
+supports its answer, so that one search works too; with a chain, it is to find what is left. Where a set has the
+question that one hop alone answers, that is to find its hop, so that plain questions are not forgotten. Targets are
+passages, facts and triples alike, so that one encoder does all jobs.
 """
 
 from __future__ import annotations
@@ -87,6 +88,10 @@ def gold_texts(question: ChainedQuestion) -> frozenset[str]:
 
 
 def _cut(question: ChainedQuestion, chance: random.Random) -> Iterator[Lesson]:
+    for step in question.steps:
+        if step.asks is not None:
+            for kind, text in _texts(question, step):
+                yield Lesson(0, kind, step.asks, text, frozenset(), chained=False)
     for order in orders(question.steps):
         for length in range(len(order)):
             taken, left = order[:length], order[length:]

@@ -52,6 +52,7 @@ class Support:
         passage: The number of its passage in the context, where the set says so.
         title: Of that passage, likewise.
         needs: The numbers of the hops that come before it in every order.
+        asks: The question that the hop alone answers, where the set has one.
     """
 
     text: str
@@ -59,6 +60,7 @@ class Support:
     passage: int | None = None
     title: str | None = None
     needs: tuple[int, ...] = ()
+    asks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +72,14 @@ class SilverStep:
         fact: The fact that says it.
         triple: The triple that says it.
         needs: The numbers of the hops that come before it in every order.
+        asks: The question that the hop alone answers, where the set has one.
     """
 
     passage: int | None
     fact: str | None
     triple: str | None
     needs: tuple[int, ...] = ()
+    asks: str | None = None
 
 
 def supports_of(example: Example, passages: Sequence[ReadPassage]) -> tuple[Support, ...]:
@@ -86,18 +90,19 @@ def supports_of(example: Example, passages: Sequence[ReadPassage]) -> tuple[Supp
         passages: Its passages, read.
     """
     if example.triples:
-        return tuple(_of_triples(example.triples))
+        asked = [step.question for step in example.sub_questions]
+        return tuple(_of_triples(example.triples, asked if len(asked) == len(example.triples) else ()))
     if example.sub_questions:
         return tuple(_of_sub_questions(example, has_passages=bool(passages)))
     return tuple(_of_passages(example, passages))
 
 
-def _of_triples(triples: Sequence[tuple[str, str, str]]) -> Iterator[Support]:
+def _of_triples(triples: Sequence[tuple[str, str, str]], asked: Sequence[str]) -> Iterator[Support]:
     names = [(normalise_name(head), normalise_name(tail)) for head, _, tail in triples]
     for number, triple in enumerate(triples):
         text = " ".join(triple)
         needs = tuple(other for other in range(number) if names[other][1] == names[number][0])
-        yield Support(text, text, title=triple[0], needs=needs)
+        yield Support(text, text, title=triple[0], needs=needs, asks=asked[number] if asked else None)
 
 
 def _of_sub_questions(example: Example, *, has_passages: bool) -> Iterator[Support]:
@@ -109,7 +114,7 @@ def _of_sub_questions(example: Example, *, has_passages: bool) -> Iterator[Suppo
         for number in needs:
             question = question.replace(f"#{number + 1}", steps[number].answer)
         text = f"{question} {step.answer}"
-        yield Support(text, None if has_passages else text, passage=step.passage, needs=needs)
+        yield Support(text, None if has_passages else text, passage=step.passage, needs=needs, asks=question)
 
 
 def _of_passages(example: Example, passages: Sequence[ReadPassage]) -> Iterator[Support]:
@@ -156,7 +161,7 @@ def build_chain(supports: Sequence[Support], passages: Sequence[ReadPassage]) ->
             continue
         numbers[hop] = len(steps)
         needs = tuple(numbers[other] for other in support.needs if other in numbers)
-        steps.append(SilverStep(place if fact else None, fact, support.triple, needs))
+        steps.append(SilverStep(place if fact else None, fact, support.triple, needs, support.asks))
     return tuple(steps)
 
 
