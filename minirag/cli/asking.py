@@ -47,6 +47,9 @@ from minirag.wording import one_line
 @cost_options
 @prompts_option
 @json_option
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after so long."
+)
 @click.option("--no-stream", is_flag=True, help="Show the answer when it is whole, on a terminal too.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer's text alone.")
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")
@@ -62,6 +65,7 @@ def ask(
     max_cost: float | None,
     price: tuple[float, float] | None,
     prompts: Prompts | None,
+    time_limit: float | None,
     as_json: bool,
     no_stream: bool,
     quiet: bool,
@@ -79,7 +83,7 @@ def ask(
         check_not_over(page, path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
         how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
-        how |= chosen
+        how |= {"time_limit": time_limit, **chosen}
         streams = shows_stream(as_json=as_json) and not (no_stream or quiet)
         if streams:
             answer = echo_stream(answering.stream(question, opened, **how))

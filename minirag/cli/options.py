@@ -15,7 +15,7 @@ from minirag.cli.printing import echo_note
 from minirag.errors import IndexMissingError
 from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
-from minirag.models import OFFLINE, VARIABLE
+from minirag.models import OFFLINE, TASKS, VARIABLE, check_tasks
 from minirag.retrieving import SearchMode
 from minirag.strategies import STRATEGIES, default_strategy, ircot, kirag
 
@@ -104,7 +104,7 @@ def _read_filter(given: str | None) -> dict[str, Any] | None:
 
 
 def model_options(function: Decorated) -> Decorated:
-    """`--model` and `--api-base`."""
+    """`--model`, `--api-base`, and the options of `_MODEL_LIMITS`, which `model_arguments` finds in the context."""
     model = click.option(
         "--model",
         envvar=VARIABLE,
@@ -115,7 +115,59 @@ def model_options(function: Decorated) -> Decorated:
     api_base = click.option(
         "--api-base", metavar="URL", help="The address of an OpenAI-compatible server that has the model."
     )
+    for option in reversed(_MODEL_LIMITS):
+        function = option(function)
     return model(api_base(function))
+
+
+def _remember(ctx: click.Context, param: click.Parameter, given: Any) -> None:  # noqa: ANN401
+    if given:
+        ctx.meta.setdefault(_OF_MODELS, {})[param.name] = given
+
+
+def _read_models(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    """`TASK=NAME`, each of them.
+
+    Raises:
+        click.BadParameter: If one is not, or names no task.
+    """
+    models = {task.strip(): name.strip() for task, _, name in (each.partition("=") for each in given)}
+    try:
+        check_tasks(models)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; as in --model-for read=openai/gpt-4o") from error
+    _remember(ctx, param, models)
+
+
+def models_by_task() -> dict[str, str]:
+    """What the user said by `--model-for`."""
+    given: dict[str, str] = click.get_current_context().meta.get(_OF_MODELS, {}).get("models", {})
+    return given
+
+
+_OF_MODELS = "minirag.models"
+_MODEL_LIMITS: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--model-for",
+        "models",
+        multiple=True,
+        metavar="TASK=NAME",
+        callback=_read_models,
+        expose_value=False,
+        help=f"Another model for one task ({', '.join(TASKS)}); may be given several times.",
+    ),
+    *(
+        click.option(
+            spelled, type=kind, metavar="N", callback=_remember, expose_value=False, help=f"Of the model: {text}."
+        )
+        for spelled, kind, text in (
+            ("--timeout", click.FloatRange(min=0, min_open=True), "seconds for one attempt of a call [60]"),
+            ("--max-parallel", _COUNT, "calls at once [16]"),
+            ("--requests-per-minute", _COUNT, "at most so many [no limit]"),
+            ("--tokens-per-minute", _COUNT, "at most so many [no limit]"),
+        )
+    ),
+)
 
 
 def cost_options(function: Decorated) -> Decorated:
@@ -149,7 +201,7 @@ def chosen_options(strategy: str | None, model: str | None, options: Mapping[str
     Raises:
         click.UsageError: If the strategy does not take one of them.
     """
-    chosen = strategy or default_strategy(model or OFFLINE)
+    chosen = strategy or default_strategy(models_by_task().get("read") or model or OFFLINE)
     return options_by_strategy([chosen], options)[chosen]
 
 
@@ -186,8 +238,9 @@ def model_arguments(
     """
     given = {"api_base": api_base, "prices": {model: price} if price else None}
     given = {name: value for name, value in given.items() if value is not None}
-    if model not in (None, OFFLINE):
-        return {"model": model, **given}
+    of_models = click.get_current_context().meta.get(_OF_MODELS, {})
+    if model not in (None, OFFLINE) or models_by_task():
+        return {"model": model, **given, **of_models}
     if given:
         spelled = "--api-base" if api_base is not None else "--price"
         raise click.UsageError(f"{spelled} needs a --model (or {VARIABLE}) that is called")
@@ -216,7 +269,7 @@ def require_folder(output: Path | None, option: str) -> None:
 
 def note_offline(model: str | None, did: str) -> None:
     """Say that no model was named, so that nobody takes the rules for an LLM."""
-    if model is None:
+    if model is None and not models_by_task():
         echo_note(
             f"{did} offline, by rules that cost nothing and are weaker than an LLM; name one by --model or {VARIABLE}"
         )

@@ -1,0 +1,90 @@
+"""Models and their limits on the command line, and Ctrl-C while a slow model is asked."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from minirag import Index
+from tests.loopback import Loopback, Request, Served, honest
+from tests.test_cli import environment, run
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for number in range(40):
+        (folder / f"clerk{number}.txt").write_text(f"Clerk Nils{number} kept the ledgers of Holm{number // 2}.")
+    return folder
+
+
+def test_models_for_tasks(corpus: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.usearch"
+    with Loopback() as server:
+        options = ["--model", "openai/plain", "--api-base", server.api_base, "--max-parallel", "2", "--timeout", "30"]
+        result = run("index", corpus, "--index", path, *options, "--model-for", "bridge=openai/strong", "-q")
+        assert (result.exit_code, result.output) == (0, "")
+        models = {(task, r.body["model"]) for task, r in zip(server.tasks(), server.requests, strict=True)}
+        assert models == {("extract", "plain"), ("bridge", "strong")}
+        assert server.most_parallel == 2
+        server.requests.clear()
+        where = ["--api-base", server.api_base, "--json"]
+        result = run("ask", "Who kept the ledgers?", "--index", path, "--model-for", "read=openai/strong", *where)
+        assert json.loads(result.stdout)["model"] == "openai/strong"
+        assert server.tasks() == ["read"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (["--model-for", "reed=openai/any"], "models names the task 'reed'; there are extract, bridge, extend"),
+        (["--model-for", "read"], "model must not be blank"),
+        (["--timeout", "0"], "--timeout"),
+    ],
+)
+def test_wrong_ones_are_wrong_usage(tmp_path: Path, wrong: list[str], told: str) -> None:
+    result = run("ask", "Who?", "--index", tmp_path / "none.usearch", "--model", "openai/any", *wrong)
+    assert result.exit_code == 2
+    assert told in " ".join(result.stderr.split())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_stops_soon_keeps_what_was_paid_for_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
+    slow = 0.5
+
+    def serve(request: Request) -> Served:
+        served = honest(request)
+        return Served(text=served.text, delay=slow)
+
+    with Loopback(serve) as server:
+        arguments = ["index", str(corpus), "--index", str(tmp_path / "a.usearch"), "--model", "openai/any"]
+        command = [sys.executable, "-m", "minirag", *arguments, "--api-base", server.api_base, "--max-parallel", "4"]
+        with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+            deadline = time.monotonic() + 90
+            while len(server.requests) < 10 and time.monotonic() < deadline:
+                time.sleep(0.02)
+            interrupted = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=30)
+            seconds = time.monotonic() - interrupted
+        before = [r.prompt for r in server.requests]
+        assert process.returncode == 130
+        assert "replies that were paid for are kept beside it" in told
+        assert "Run the same command again to go on" in told
+        assert seconds < 5  # one, where nothing else keeps the processors busy
+        slow = 0.0
+        server.requests.clear()
+        with Index(tmp_path / "a.usearch", model="openai/any", api_base=server.api_base) as index:
+            report = index.add(corpus, progress=False)
+    asked = [r.prompt for r in server.requests if '"task": "extract"' in r.prompt]
+    again = set(asked) & set(before)
+    assert report.failed == ()
+    assert len(asked) + len(before) - len(again) == 40
+    assert len(again) <= 4  # what was on its way
