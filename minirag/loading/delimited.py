@@ -12,6 +12,8 @@ from minirag.loading.decoding import decoded
 
 _SAMPLE = 16_384  # characters that the delimiter is guessed from
 _DELIMITERS = ",;\t|"
+_MOST_IN_A_FIELD = 131_072  # characters; the csv module's own limit, which others in the process may have changed
+_HINT = "(is there a quote that is never closed?)"
 
 
 def convert(path: Path) -> Converted:
@@ -25,7 +27,9 @@ def convert(path: Path) -> Converted:
     try:
         rows = list(csv.reader(io.StringIO(text, newline=""), _dialect(text, path)))
     except csv.Error as error:
-        raise InputError(f"is no table: {error} (is there a quote that is never closed?)") from error
+        raise InputError(f"is no table: {error} {_HINT}") from error
+    if any(len(field) > _MOST_IN_A_FIELD for row in rows for field in row):
+        raise InputError(f"is no table: field larger than field limit ({_MOST_IN_A_FIELD}) {_HINT}")
     for position, (number, line) in enumerate(table_lines(rows)):
         assembly.add(line, unit="row", number=number, gap="\n" if position else "")
     return assembly.finish(rows=len(rows))
