@@ -26,6 +26,7 @@ from minirag.evaluation.results import read_runs
 from minirag.records import Usage
 from minirag.showing import find_path, path_lines
 from minirag.wording import describe_usage, one_line, snippet
+from tests.interrupts import hear_interrupts
 from tests.loopback import Loopback, Request, Served, honest, status
 
 ROOT = Path(minirag.__file__).parent.parent
@@ -615,6 +616,7 @@ def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(folder: Path) -> None:
             env=environment(),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            preexec_fn=hear_interrupts,
         )
         until = time.monotonic() + 60
         while not (kept.exists() and kept.stat().st_size) and time.monotonic() < until:

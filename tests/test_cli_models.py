@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from minirag import Index
+from tests.interrupts import hear_interrupts
 from tests.loopback import Loopback, Request, Served, honest
 from tests.test_cli import environment, run
 
@@ -66,7 +67,9 @@ def test_ctrl_c_stops_soon_keeps_what_was_paid_for_and_says_how_to_go_on(corpus:
     with Loopback(serve) as server:
         arguments = ["index", str(corpus), "--index", str(tmp_path / "a.usearch"), "--model", "openai/any"]
         command = [sys.executable, "-m", "minirag", *arguments, "--api-base", server.api_base, "--max-parallel", "4"]
-        with subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, env=environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
+        ) as process:
             deadline = time.monotonic() + 90
             while len(server.requests) < 10 and time.monotonic() < deadline:
                 time.sleep(0.02)

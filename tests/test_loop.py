@@ -8,6 +8,7 @@ import time
 import pytest
 
 from minirag import loop
+from tests.interrupts import hear_interrupts
 
 
 async def thread_name() -> str:
@@ -111,5 +112,5 @@ except KeyboardInterrupt:
     sys.exit(7 if seen.wait(2) else 8)
 """
     started = time.monotonic()
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False, preexec_fn=hear_interrupts)
     assert (done.returncode, time.monotonic() - started < 30) == (7, True)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minirag import Document, Index, ask
+from minirag import Document, Index, Settings, ask
 from minirag.answering import retrieve
 from minirag.errors import LLMReplyError, LLMSetupError, TimeLimitError
 from minirag.evaluation.honest import honest_reply
@@ -100,15 +100,21 @@ def test_unknown_tasks_and_things_that_are_no_models_are_errors(path: Path) -> N
 
 
 def test_a_passage_is_known_by_the_model_that_extracted_it(path: Path) -> None:
+    """A paragraph more leaves the first passage as it was: who extracts is the same, though who bridges is not."""
+    settings = Settings(passage_tokens=64)
+    more = "\n\n" + " ".join(["It was told of in many towns of the county that year, as the papers say."] * 3)
     with Loopback() as server:
         where: dict[str, Any] = {"api_base": server.api_base}
-        with Index(path, models={"extract": "openai/cheap", "bridge": "openai/strong"}, **where) as index:
+        models = {"extract": "openai/cheap", "bridge": "openai/strong"}
+        with Index(path, models=models, settings=settings, **where) as index:
             index.add([AYLWIN, HENRY], progress=False)
+            assert index.info().passages == 2
         count = len(server.requests)
-        longer = [Document(d.id, d.text, d.title, {"seen": 1}) for d in (AYLWIN, HENRY)]  # new content, old passages
-        with Index(path, models={"extract": "openai/cheap", "bridge": "openai/other"}, **where) as index:
+        longer = [Document(d.id, d.text + more, d.title) for d in (AYLWIN, HENRY)]
+        with Index(path, models={**models, "bridge": "openai/other"}, **where) as index:
             index.add(longer, progress=False)
-        assert server.tasks()[count:] == ["bridge"]
+            assert index.info().passages == 4
+        assert sorted(server.tasks()[count:]) == ["bridge", "extract", "extract"]
 
 
 def test_the_key_is_the_same_alone_and_among_others() -> None:
