@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
-import minirag
 from minirag.errors import InputError
 
 
@@ -29,6 +29,7 @@ class Peer:
     encodes: bool = True
 
 
+PACKAGE = Path(__file__).parents[2]  # this very minirag
 _OURSELVES = "minirag"
 # What minirag's encoder needs beside the package; not counted in a peer's size.
 ENCODER_REQUIREMENTS = ("numpy", "onnxruntime", "tokenizers", "xxhash")
@@ -64,5 +65,5 @@ def pip_requirements(peer: Peer) -> list[str]:
 
 
 def _this_minirag() -> str:
-    checkout = Path(minirag.__file__).parents[1]
-    return str(checkout) if (checkout / "pyproject.toml").exists() else f"minirag=={minirag.__version__}"
+    checkout = PACKAGE.parent
+    return str(checkout) if (checkout / "pyproject.toml").exists() else f"minirag=={version('minirag')}"

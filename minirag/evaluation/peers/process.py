@@ -12,8 +12,8 @@ from threading import Timer
 from types import TracebackType
 from typing import IO, Any, Self
 
-import minirag
 from minirag.errors import MiniragError
+from minirag.evaluation.peers.catalog import PACKAGE
 
 _MOST_SAID = 600  # characters of what a process said before it failed
 
@@ -92,7 +92,7 @@ def copy_package(scratch: Path) -> Path:
     """A folder with this very minirag, and with nothing else of where it is installed."""
     target = scratch / "package"
     ignored = shutil.ignore_patterns("__pycache__")
-    shutil.copytree(Path(minirag.__file__).parent, target / "minirag", ignore=ignored, dirs_exist_ok=True)
+    shutil.copytree(PACKAGE, target / "minirag", ignore=ignored, dirs_exist_ok=True)
     return target
 
 
