@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minirag import loop
-from minirag.asking import AnyIndex, Limits, Way, ask_in_time, retrieve_alone
+from minirag.asking import AnyIndex, Limits, Way, ask_in_time, check_question, retrieve_alone
 from minirag.filtering import Where
 from minirag.models import VARIABLE, AnyModel
 from minirag.reading import OpenIndex
@@ -65,6 +65,7 @@ def ask(
         BudgetExceededError: When a call might cost more than `max_cost` leaves; it is not made.
         TimeLimitError: When the time is up. What was found until then is not returned: ask with fewer steps.
     """
+    check_question(question)
     _warn_offline(index, model or models)
     way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
     return loop.run(ask_in_time(question, index, way, limits))
@@ -85,6 +86,7 @@ async def aask(
     **options: Any,  # noqa: ANN401
 ) -> Answer:
     """`ask`, to be awaited."""
+    check_question(question)
     _warn_offline(index, model or models)
     way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
     return await loop.await_(ask_in_time(question, index, way, limits))
@@ -110,6 +112,7 @@ def stream(
     Arguments and errors are those of `ask`; errors are raised by the iteration. Once a piece was given, a call that
     breaks off is not tried again. Offline, and with models that do not stream, the text comes in words at the end.
     """
+    check_question(question)
     _warn_offline(index, model or models)
     way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
     return AnswerStream(lambda tell: ask_in_time(question, index, way, limits, tell))
@@ -130,6 +133,7 @@ def astream(
     **options: Any,  # noqa: ANN401
 ) -> AsyncAnswerStream:
     """`stream`, for `async for`; it is called without `await`."""
+    check_question(question)
     _warn_offline(index, model or models)
     way, limits = Way(strategy, k, model, models, where, prompts, options), Limits(max_cost, time_limit)
     return AsyncAnswerStream(lambda tell: ask_in_time(question, index, way, limits, tell))

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from minirag import telemetry
@@ -151,11 +152,21 @@ async def _read(question: str, evidence: Evidence, reasoner: Reasoner, tell: Cal
     return await reasoner.read(question, context, chain=chain)
 
 
-async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: Way) -> Evidence:
+def check_question(question: object) -> None:
+    """Refuse what is no question.
+
+    Raises:
+        ValueError: If it is no string, or blank.
+    """
     if not isinstance(question, str):
-        raise ValueError(f"the question must be a string, not {question!r}")
+        swapped = " (the question comes before the index)" if isinstance(question, OpenIndex | PathLike) else ""
+        raise ValueError(f"the question must be a string, not {question!r}{swapped}")
     if not question.strip():
         raise ValueError("the question is blank")
+
+
+async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: Way) -> Evidence:
+    check_question(question)
     if way.k is not None:
         check_k(way.k)
     strategy = way.strategy or default_strategy(reasoner.model)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict
+from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
@@ -112,6 +114,7 @@ class OpenIndex(Shareable):
         """
         if mode not in ("a", "r"):
             raise ValueError(f"mode must be 'a' or 'r', not {mode!r}")
+        _check_names(llm_options)
         self.path = Path(path)
         self._prompts = None if prompts is None else check_prompts(prompts)
         self._models = Models(model, llm_options, models)
@@ -476,3 +479,16 @@ def normalise_name(name: str) -> str:
     from minirag.naming import names
 
     return names.normalise_name(name)
+
+
+def _check_names(options: Iterable[str]) -> None:
+    """Refuse what is nearly a name of our own: a model's parameters may have any other.
+
+    Raises:
+        TypeError: With the name that was meant.
+    """
+    own = [*signature(OpenIndex.__init__).parameters, "api_base", "api_key", "max_parallel", "timeout"]
+    for name in options:
+        near = [] if name in own else get_close_matches(name, own, n=1, cutoff=0.85)
+        if near:
+            raise TypeError(f"Index() has no argument {name!r}. Did you mean {near[0]!r}?")

@@ -98,6 +98,11 @@ def test_wrong_arguments(path: Path, arguments: dict[str, object], message: str)
         ask(**{"question": QUESTION, "index": path, "model": "offline", **arguments})  # type: ignore[arg-type]
 
 
+def test_swapped_arguments_are_told_before_anything_else(path: Path) -> None:
+    with pytest.raises(ValueError, match=r"must be a string, not .* \(the question comes before the index\)"):
+        ask(path, QUESTION)  # type: ignore[arg-type]  # on purpose
+
+
 def test_a_path_without_an_index(tmp_path: Path) -> None:
     with pytest.raises(IndexMissingError, match="no such index"):
         ask(QUESTION, tmp_path / "none.usearch", model="offline")

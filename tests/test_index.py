@@ -181,6 +181,13 @@ def test_an_unknown_mode(path: Path) -> None:
         Index(path, mode="w")  # type: ignore[arg-type]  # on purpose
 
 
+@pytest.mark.parametrize(("name", "meant"), [("setings", "settings"), ("max_paralel", "max_parallel")])
+def test_a_misspelt_argument_is_named(path: Path, name: str, meant: str) -> None:
+    with pytest.raises(TypeError, match=rf"Index\(\) has no argument '{name}'. Did you mean '{meant}'\?"):
+        Index(path, **{name: 1})  # type: ignore[arg-type]  # on purpose
+    assert not path.exists()
+
+
 def test_another_encoder_is_refused(index: Index, path: Path, tmp_path: Path) -> None:
     shipped = Path(index.encoder.folder)  # type: ignore[attr-defined]  # the shipped one is an ONNX folder
     copy = tmp_path / "encoder"

@@ -34,6 +34,19 @@ def sentences(text: str, *, max_length: int = 500) -> list[str]:
         ('"Who is it?" she asked. "Me."', ['"Who is it?" she asked.', '"Me."']),
         ("(It ended.) So did he.[12] Yahoo! is a firm.", ["(It ended.)", "So did he.[12]", "Yahoo! is a firm."]),
         ("no capitals here. none at all.", ["no capitals here.", "none at all."]),
+        (
+            "name: Anna Bey; role: teacher; city: Orneby\nname: Per Lund; role: mayor; city: Torvik",
+            ["name: Anna Bey; role: teacher; city: Orneby", "name: Per Lund; role: mayor; city: Torvik"],
+        ),
+        ("name: Anna Bey\nname: Per Lund", ["name: Anna Bey", "name: Per Lund"]),
+        (
+            "a long enough row | of one table | 1920\nanother one | of it | 1921",
+            ["a long enough row | of one table | 1920", "another one | of it | 1921"],
+        ),
+        (
+            "The committee said after its meeting in the spring: no more\nthan two of them: the rest stayed at home.",
+            ["The committee said after its meeting in the spring: no more\nthan two of them: the rest stayed at home."],
+        ),
         ("鲁迅是作家。他生于绍兴！真的吗？", ["鲁迅是作家。", "他生于绍兴！", "真的吗？"]),
         ("ولد في القاهرة. هل تعرف؟ نعم۔", ["ولد في القاهرة.", "هل تعرف؟", "نعم۔"]),
         ("यह एक वाक्य है। यह दूसरा है।", ["यह एक वाक्य है।", "यह दूसरा है।"]),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,6 +22,7 @@ from minirag.training.settings import PRESETS, TrainingSettings
 if TYPE_CHECKING:
     from minirag.training.making import Making, Stage
 
+SETTINGS = tuple(field.name for field in fields(TrainingSettings) if field.name != "base")
 _STAGES = ("chains", "negatives", "train", "export", "evaluate")  # as in minirag.training.making, which needs torch
 _NEEDED = 'training needs torch and more: pip install "minirag[train]"'
 
@@ -28,7 +30,8 @@ _NEEDED = 'training needs torch and more: pip install "minirag[train]"'
 @command(
     "train",
     epilog="\b\nExample:\n  minirag train hotpot_train.json musique_train.jsonl --out encoder\n"
-    "  minirag index docs/ --index notes.usearch --encoder encoder/model",
+    "  minirag index docs/ --index notes.usearch --encoder encoder/model\n\n\b\n"
+    "Settings for --set:\n  " + "\n  ".join(wrap(", ".join(sorted(SETTINGS)), 70)),
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILES...", type=FILE)
 @click.option(
@@ -65,18 +68,11 @@ def train(
     api_base: str | None,
     quiet: bool,
 ) -> None:
-    r"""Train an encoder on question sets with gold passages.
+    """Train an encoder on question sets with gold passages.
 
     FILES are data sets as published: HotpotQA, 2WikiMultiHopQA, MuSiQue, or your own. Steps: find the silver chain of
     each question (chains), mine hard negatives, train, export, evaluate. A step whose result is there is not repeated
     unless --stage names it. With --model, facts, triples, and chains that the sets do not give are the model's.
-
-    \b
-    Settings for --set, with the preset's values:
-      batch, checks, chain_queries, dev_share, document_prefix, epochs,
-      frozen_layers, half, learning_rate, max_tokens, negatives,
-      passage_negatives, passage_tokens, query_prefix, query_tokens, seed,
-      temperature, triples, unit_tokens, warmup, weight_decay
     """
     try:
         import torch

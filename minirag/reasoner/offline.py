@@ -18,7 +18,7 @@ from minirag.records import (
     Usage,
 )
 
-VERSION = "offline-2"
+VERSION = "offline-3"
 
 
 class OfflineReasoner:

@@ -18,6 +18,8 @@ _LAST_WORD = re.compile(r"[^\s(\[\"“”'‘—–/]+\Z")
 _NEXT_WORD = re.compile(r"[\"'“‘«(\[]*([^\W\d_]+)")
 _LIST_ITEM = re.compile(r"(?:[-*•·+#>|–—]+|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s")
 _LIST_NUMBER = re.compile(r"\(?\d{1,3}\Z")
+_KEY = re.compile(r"([^:;|]{1,60}): \S")
+_ROW_LOOK = 400  # characters of a line in which it shows that it is a row
 _WRAPPED_LINE = 45
 
 _NEVER_LAST = word_set("""
@@ -129,9 +131,23 @@ def _is_line_boundary(text: str, start: int, candidate: re.Match[str]) -> bool:
         return True
     if _LIST_ITEM.match(text, candidate.end()):
         return True
+    if _are_rows(text, start, candidate):
+        return True
     if text[candidate.end()].islower():
         return False
     line = text[max(start, candidate.start() - 2 * _WRAPPED_LINE) : candidate.start()]
     line_start = max(line.rfind("\n"), line.rfind("\r")) + 1
     bare = line[line_start:].rstrip()
     return len(bare) < _WRAPPED_LINE or bare[-1] in ":;|"
+
+
+def _are_rows(text: str, start: int, candidate: re.Match[str]) -> bool:
+    """Whether the lines before and after are rows of one table: "Film: Aylwin; Year: 1920", or "Aylwin | 1920"."""
+    before = text[max(start, text.rfind("\n", start, candidate.start()) + 1) : candidate.start()]
+    after = text[candidate.end() : candidate.end() + _ROW_LOOK].partition("\n")[0]
+    if " | " in before and " | " in after:
+        return True
+    first, second = _KEY.match(before), _KEY.match(after)
+    if first is None or second is None:
+        return False
+    return first[1] == second[1] or ("; " in before and "; " in after)

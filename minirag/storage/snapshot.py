@@ -225,7 +225,7 @@ def open_regular(path: Path) -> IO[bytes]:
             raise IndexFileError(path, "is a device or a pipe, not an index file")
         return path.open("rb")
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise IndexMissingError(path, "no such index. Open it with mode='a' to create it") from error
+        raise IndexMissingError(path, "no such index. Index(path) with mode='a', the default, creates one") from error
     except OSError as error:
         raise IndexFileError(path, f"cannot be read: {error.strerror or error}") from error
 

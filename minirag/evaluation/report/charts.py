@@ -205,6 +205,8 @@ def _powers(values: Sequence[float]) -> tuple[float, ...]:
 def _steps(values: Sequence[float], *, from_zero: bool) -> tuple[float, ...]:
     """About five round numbers around the values."""
     low, high = 0.0 if from_zero else min(values), max(values)
+    if low == high:  # a single value is the highest tick, for it may be all of 100 %
+        low = high - abs(high) / 2
     span = high - low or abs(high) or 1.0
     rough = span / 4
     unit = 10.0 ** math.floor(math.log10(rough))
