@@ -79,6 +79,7 @@ class Builder:
         self._settings = settings
         self._progress = progress
         self._usage_before = Usage()
+        self._spent_before = Usage()
         self._stopped: BudgetExceededError | None = None
         self._extractor = Extractor(reasoner, None)
         self._begun: set[str] = set()
@@ -256,7 +257,12 @@ class Builder:
     # --- delete ----------------------------------------------------------------------------------------------------
 
     async def delete(self, document_ids: Iterable[str]) -> DeleteReport:
-        """Take documents out, with everything derived from them, and bridge afresh what others still share."""
+        """Take documents out, with everything derived from them, and bridge afresh what others still share.
+
+        Raises:
+            BudgetExceededError: When the run may spend no more; its `report` tells what was deleted all the same, and
+                what could not be bridged waits for the next `add`.
+        """
         with self._store.writing(), self._open_journal() as journal, self._accounting():
             plan = Plan()
             missing = []
@@ -270,7 +276,11 @@ class Builder:
                 await self._commit_batch(plan, set(self._snapshot.pending.tolist()), journal=journal, last=True)
             if journal is not None:
                 journal.settle([*plan.replaced, *missing])
-        return DeleteReport(tuple(plan.replaced), tuple(missing), tuple(plan.report.failed))
+        report = DeleteReport(tuple(plan.replaced), tuple(missing), tuple(plan.report.failed))
+        if self._stopped is not None:
+            self._stopped.report = report
+            raise self._stopped
+        return report
 
     # --- deriving --------------------------------------------------------------------------------------------------
 
@@ -386,13 +396,14 @@ class Builder:
 
     def _account(self) -> dict[str, Any]:
         """What building took over the index's life, this run so far included."""
-        spent = self._ledger.total()
+        spent = self._ledger.total() - self._spent_before
         return usage_to_header(self._usage_before + replace(spent, seconds=round(spent.seconds, 3)))
 
     @contextmanager
     def _accounting(self) -> Iterator[None]:
         """Keep what a run took also where it ends in the middle: replies that were paid for are in the journal."""
         self._usage_before = usage_in(self._snapshot.header)
+        self._spent_before = self._ledger.total()  # a run that adds and then prunes has its first half in the header
         try:
             yield
         except BaseException:

@@ -281,8 +281,12 @@ class Index(OpenIndex):
             gone = find_gone(self._store.snapshot, folder, most=most, seen=seen)
         except InputError as error:
             return replace(report, failed=(*report.failed, Failure(folder.as_posix(), str(error))))
-        done = await builder.delete(gone)
-        return replace(report, deleted=(*report.deleted, *done.deleted), failed=(*report.failed, *done.failed))
+        try:
+            done = await builder.delete(gone)
+        except BudgetExceededError as error:
+            error.report = _with_pruned(report, error.report or DeleteReport())
+            raise
+        return _with_pruned(report, done)
 
     async def _prune(self, folder: str | PathLike[str], most: float, progress: bool | Listener) -> DeleteReport:
         async def work(builder: Builder) -> DeleteReport:
@@ -340,6 +344,10 @@ class Index(OpenIndex):
             settings=self.settings,
             progress=Progress(progress),
         )
+
+
+def _with_pruned(report: AddReport, done: DeleteReport) -> AddReport:
+    return replace(report, deleted=(*report.deleted, *done.deleted), failed=(*report.failed, *done.failed))
 
 
 def _describe(report: AddReport | DeleteReport) -> str:

@@ -2,14 +2,16 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minirag import Document, Index
-from minirag.errors import InputError
+from minirag.errors import BudgetExceededError, InputError
 from minirag.importing import import_index
 from minirag.records import Failure, Place
+from tests.loopback import Loopback, honest
 from tests.stored import open_offline
 
 NAMES = ("a.txt", "b.txt", "sub/c.txt", "d.txt")
@@ -134,3 +136,50 @@ def test_where_a_document_came_from_outlives_an_export(index: Index, tmp_path: P
     with open_offline(tmp_path / "m.usearch") as copy:
         assert copy.document("docs/e.md").places == (Place(13, headings=("Part",)),)
         assert copy.document("docs/e.md").source == "docs/e.md"
+
+
+# --- with a model --------------------------------------------------------------------------------------------------
+
+
+def open_paid(path: Path, server: Loopback) -> Index:
+    prices = {"openai/any": (10.0, 30.0)}
+    return Index(path, model="openai/any", prices=prices, api_base=server.api_base, api_key="secret")
+
+
+def write_people() -> None:
+    Path("people").mkdir()
+    for n, (name, friend) in enumerate(
+        [("Ada Holm", "Eva Quist"), ("Boris Lund", "Ada Holm"), ("Eva Quist", "Ada Holm")]
+    ):
+        Path(f"people/{n}.txt").write_text(f"{name} was born in Bergen. {name} met {friend} in 19{n}1.")
+    Path("people/3.txt").write_text("Carla Wirth wrote Grey Coast.")
+
+
+def test_what_adding_and_pruning_took_is_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_people()
+    with Loopback(honest) as server, open_paid(tmp_path / "n.usearch", server) as index:
+        index.add("people", progress=False)
+        before = index.info().usage
+        Path("people/0.txt").unlink()
+        Path("people/4.txt").write_text("Dario Neri met Eva Quist in Bergen.")
+        report = index.add("people", prune=True, progress=False)
+        assert (report.added, report.deleted) == (("people/4.txt",), ("people/0.txt",))
+        assert report.usage.calls == 3
+        assert index.info().usage - before == replace(report.usage, seconds=pytest.approx(0, abs=60))
+        assert index.info().usage.calls == len(server.requests)
+
+
+def test_pruning_that_cannot_be_paid_for_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_people()
+    with Loopback(honest) as server, open_paid(tmp_path / "n.usearch", server) as index:
+        index.add("people", progress=False)
+        Path("people/0.txt").unlink()
+        with pytest.raises(BudgetExceededError, match="0 documents were added or updated") as caught:
+            index.add("people", prune=True, progress=False, max_cost=0.0001)
+        assert caught.value.report.deleted == ("people/0.txt",)
+        assert len(caught.value.report.unchanged) == 3
+        assert index.info().pending > 0  # names that the others share, to be bridged by the next add
+        index.add("people", prune=True, progress=False)
+        assert index.info().pending == 0

@@ -97,7 +97,9 @@ def index(
             add = partial(opened.add, paths, progress=shows_bars(quiet=quiet), max_cost=max_cost, prune=prune)
             report = add(reextract=reextract, on_skip=skipped.append, prune_most=1.0 if yes else MOST)
             if _was_refused(report) and _may_prune(report):
-                report = replace(add(prune_most=1.0), added=report.added, updated=report.updated)
+                again = add(prune_most=1.0)
+                took = report.usage + again.usage
+                report = replace(again, added=report.added, updated=report.updated, usage=took)
         except KeyboardInterrupt as interrupt:
             raise Interrupted(_what_is_kept(opened)) from interrupt
         except BudgetExceededError as error:

@@ -54,6 +54,18 @@ class Usage:
             tasks,
         )
 
+    def __sub__(self, earlier: Usage) -> Usage:
+        """What came since, where `earlier` is a part of this; an unknown cost stays unknown."""
+        return Usage(
+            self.calls - earlier.calls,
+            self.prompt_tokens - earlier.prompt_tokens,
+            self.completion_tokens - earlier.completion_tokens,
+            self.cached_tokens - earlier.cached_tokens,
+            None if self.cost is None or earlier.cost is None else self.cost - earlier.cost,
+            self.seconds - earlier.seconds,
+            {task: usage - earlier.tasks.get(task, Usage()) for task, usage in self.tasks.items()},
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         values = asdict(self)
