@@ -105,6 +105,8 @@ class Showable(Protocol):
     def model(self) -> str: ...  # noqa: D102
     @property
     def strategy(self) -> str: ...  # noqa: D102
+    @property
+    def doubts(self) -> Sequence[str]: ...  # noqa: D102
 
 
 # --- whole answers -------------------------------------------------------------------------------------------------
@@ -117,6 +119,7 @@ def as_text(answer: Showable) -> str:
     lines.append(Line(wrap(answer.text, first="  = ", indent="    ")))
     if not answer.found:
         lines.append(Line("    (not found)"))
+    lines += doubt_lines(answer, indent="    ")
     if answer.citations:
         lines += [Line(""), *citation_lines(answer)]
     lines += [Line(""), Line(wrap(describe_run(answer)))]
@@ -130,11 +133,12 @@ def as_html(answer: Showable) -> str:
     path = "".join(_link_html(link) for link in find_path(answer))
     sources = "".join(_citation_html(citation) for citation in answer.citations)
     not_found = "" if answer.found else " <small>(not found)</small>"
+    doubts = "".join(f'<p class="minirag-doubt">(!) {_safe(doubt)}</p>' for doubt in answer.doubts)
     return (
         f'<div class="minirag-answer"><style>{_STYLE}</style>'
         f'<p class="minirag-question" dir="auto">{_safe(answer.question)}</p>'
         + (f'<ol class="minirag-path">{path}</ol>' if path else "")
-        + f'<p class="minirag-text" dir="auto"><strong>{_safe(answer.text)}</strong>{not_found}</p>'
+        + f'<p class="minirag-text" dir="auto"><strong>{_safe(answer.text)}</strong>{not_found}</p>{doubts}'
         + (f'<div class="minirag-sources">{sources}</div>' if sources else "")
         + f'<p class="minirag-run"><small>{_safe(describe_run(answer))}</small></p></div>'
     )
@@ -185,6 +189,12 @@ def path_lines(path: Iterable[Link]) -> Iterator[Line]:
         yield Line(wrap(snippet(link.text, about=()), first=first, indent=inner))
         for source in link.sources or (f"({link.kind})",):
             yield Line(wrap(source, first=inner, indent=inner), is_faint=True)
+
+
+def doubt_lines(answer: Showable, *, indent: str = "") -> Iterator[Line]:
+    """What code found to speak against the answer."""
+    for doubt in answer.doubts:
+        yield Line(wrap(doubt, first=f"{indent}(!) ", indent=f"{indent}    "))
 
 
 def citation_lines(answer: Showable, *, indent: str = "") -> Iterator[Line]:
@@ -254,6 +264,7 @@ font-size:.85em;top:.45em}
 .minirag-answer details{margin:.15rem 0}
 .minirag-answer summary{cursor:pointer}
 .minirag-answer details p{margin:.2rem 0 .6rem 1.1rem;opacity:.85}
+.minirag-answer .minirag-doubt{padding-left:2.2rem}
 .minirag-answer .minirag-run{opacity:.7}
 """
 

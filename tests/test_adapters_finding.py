@@ -9,9 +9,11 @@ import pytest
 from minirag import Document, Index
 from minirag.adapters.extras import missing
 from minirag.adapters.finding import Source, Way, aanswer_with_texts, afind, answer_with_texts, find
+from minirag.adapters.telling import tell
 from minirag.answering import ask, retrieve
 from minirag.demo import load_documents
 from minirag.errors import IndexMissingError
+from minirag.records import Place
 from tests.coast import ANSWER, ENGINEER, LIGHTHOUSE, QUESTION, build_coast
 
 
@@ -216,3 +218,14 @@ def test_documents_come_back_as_they_were_added(tmp_path: Path) -> None:
         assert [index.document(each) for each in index.document_ids()] == [odd, *load_documents()[:2]]
         with pytest.raises(KeyError, match="none"):
             index.document("none")
+
+
+def test_a_passage_of_a_file_says_where_it_stands(tmp_path: Path) -> None:
+    text = "The engine ran at night.\n\nAda Holm was born in Bergen."
+    places = (Place(0, "page", 1), Place(26, "page", 2))
+    with Index(tmp_path / "n.usearch", model="offline") as index:
+        index.add(Document("log", text, "Log", places=places), progress=False)
+        answer, cited = answer_with_texts("Where was Ada Holm born?", Source(index, None), Way("naive"))
+
+    assert [each.metadata["location"] for each in cited] == ["pages 1–2"]
+    assert "[1] Log (log), pages 1–2\n" in tell(answer)

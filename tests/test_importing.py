@@ -217,6 +217,10 @@ def in_passage(key: str, value: object) -> Callable[[dict[str, Any]], object]:
     return lambda record: record["passages"][0].update({key: value})
 
 
+def in_header(**values: object) -> Callable[[dict[str, Any]], object]:
+    return lambda record: record["header"].update(values)
+
+
 BRIDGE = 13  # the first line that is a bridging fact, from 0
 
 
@@ -230,6 +234,18 @@ BRIDGE = 13  # the first line that is a bridging fact, from 0
             lambda record: record["header"].update(settings={"nonsense": 1}),
             r"has settings that cannot be used: .*nonsense",
         ),
+        (0, in_header(prompts={"dance": {}}), r"has prompts that cannot be used: prompts has no 'dance'"),
+        (0, in_header(usage={"dances": 1}), r"has usage that cannot be used: .*dances"),
+        (0, in_header(usage=[]), r"has usage that cannot be used"),
+        (0, in_header(usage_by_task={"read": 3}), r"has usage that cannot be used"),
+        (0, in_header(failed_names=["x"]), r"'failed_names' holds 'x', which is no name with a reason"),
+        (0, in_header(aligner=3), r"'aligner' is not an object"),
+        (0, in_header(model=None), r"'model' is not a text"),
+        (0, lambda record: record["header"]["encoder"].update(source=3), r"'source' is not a text"),
+        (0, put("counts", [1]), r"'counts' is not an object"),
+        (-1, put("pending", ["-1"]), r"has a 'pending' that is no list of hashes"),
+        (-1, put("pending", ["f" * 17]), r"has a 'pending' that is no list of hashes"),
+        (1, in_passage("key", 3), r"passage 0: 'key' is not a text"),
         (1, drop("text"), r"'text' is missing"),
         (1, put("id", 7), r"'id' is not a text"),
         (1, put("text", "  "), r"text is blank"),

@@ -159,3 +159,12 @@ def test_html_has_the_colours_of_its_page_and_fetches_nothing() -> None:
     assert re.findall(r"#[0-9a-f]{3,6}\b(?![^<]*</(?:span|li|p|summary)>)|rgb\(|url\(|@import|https?:", html) == []
     assert "currentColor" in html
     assert ANSWER._repr_html_() == html
+
+
+def test_doubts_stand_below_the_answer_everywhere() -> None:
+    doubted = replace(ANSWER, doubts=("The answer has 1899, which stands in nothing <it> cites.",))
+    assert "  = Weston-super-Mare\n    (!) The answer has 1899, which stands in nothing <it> cites.\n" in as_text(
+        doubted
+    )
+    for html in (as_html(doubted), doubted.to_html()):
+        assert "(!) The answer has 1899, which stands in nothing &lt;it&gt; cites." in html

@@ -35,8 +35,8 @@ class Found:
         text: What it says.
         score: The strategy's; None for a cited passage that the strategy did not rank.
         metadata: The document's own; over them `kind`, `title`, and of one document `document_id`, `passage_id` and of
-            a passage also `start` and `end`. A bridging fact has `document_ids`, `passage_ids` and `titles`, and of
-            its documents' own metadata what all of them say.
+            a passage also `start` and `end`, and `location` ("page 3") where its file has any. A bridging fact has
+            `document_ids`, `passage_ids` and `titles`, and of its documents' own metadata what all of them say.
     """
 
     id: str
@@ -186,7 +186,9 @@ def _passages(snapshots: Sequence[Snapshot], ranked: Sequence[tuple[str, float |
         if found is not None:
             passage, title, metadata = found
             own = {"kind": "passage", "title": title, "document_id": passage.document_id, "passage_id": passage.id}
-            place = {"start": passage.start, "end": passage.end}
+            place: dict[str, Any] = {"start": passage.start, "end": passage.end}
+            if passage.location:
+                place["location"] = passage.location
             texts.append(Found(passage.id, passage.text, score, {**metadata, **own, **place}))
     return texts
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from minirag.records import Answer
+from minirag.records import Answer, Citation
 
 
 def tell(answer: Answer) -> str:
-    """The answer, then the passages that say so: number, title, document, and the whole text."""
+    """The answer, then the passages that say so: number, title, document, place in it, and the whole text."""
     if not answer.found:
         return f"{answer.text}\n(The indexed documents do not answer this.)"
-    sources = [f"[{each.number}] {_named(each.title, each.document_id)}\n{each.text}" for each in answer.citations]
+    sources = [f"[{each.number}] {_where(each)}\n{each.text}" for each in answer.citations]
     return "\n\n".join([answer.text, *sources])
 
 
-def _named(title: str, document_id: str) -> str:
-    return f"{title} ({document_id})" if title else document_id
+def _where(citation: Citation) -> str:
+    name = f"{citation.title} ({citation.document_id})" if citation.title else citation.document_id
+    return f"{name}, {citation.location}" if citation.location else name

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from minirag.records import Answer, Failure, Hit
-from minirag.showing import Line, citation_lines, describe_run, find_path, path_lines
+from minirag.showing import Line, citation_lines, describe_run, doubt_lines, find_path, path_lines
 from minirag.wording import one_line, wrap
 
 
@@ -45,8 +45,7 @@ def echo_answer(answer: Answer, *, text_is_shown: bool = False) -> None:
         click.echo(click.style(wrap(answer.text), bold=True))
     if not answer.found:
         click.echo("(not found)")
-    for doubt in answer.doubts:
-        click.echo(wrap(doubt, first="(!) ", indent="    "))
+    _echo_lines(doubt_lines(answer))
     if answer.chain or len(answer.steps) > 1:
         click.echo()
         _echo_lines(path_lines(find_path(answer)))

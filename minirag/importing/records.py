@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,15 +14,13 @@ from minirag.errors import InputError
 from minirag.exporting.records import FORMAT
 from minirag.importing.lines import Lines
 from minirag.loading import check, content_hash
-from minirag.records import Bridge, Document, ExtractedFact, Extraction, Place, Settings, Usage
+from minirag.records import Bridge, Document, ExtractedFact, Extraction, Place, Prompts, Settings, Usage
 from minirag.records.places import places_from_json
-from minirag.storage.accounts import usage_to_header
+from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.layout import Dimensions
 from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from numpy.typing import NDArray
 
 Json = dict[str, Any]
@@ -62,22 +61,43 @@ def read_head(record: Json) -> Head:
     if version != FORMAT:
         raise InputError(f"is an export of format {version!r}, this minirag reads {FORMAT}: pip install -U minirag")
     header = _field(record, "header", dict)
-    for name in ("encoder", "settings"):
-        _field(header, name, dict)
-    for name in ("fingerprint", "name"):
-        _field(header["encoder"], name, str)
-    if record.get("vectors") is True:
-        _field(header["encoder"], "dimensions", int)
-    try:
-        Settings(**header["settings"])
-    except (TypeError, ValueError) as error:
-        raise InputError(f"has settings that cannot be used: {error}") from error
-    counts = {name: count for name, count in (record.get("counts") or {}).items() if isinstance(count, int)}
-    whole = {**header, "failed_passages": []}
+    _check_encoder(_field(header, "encoder", dict), has_vectors=record.get("vectors") is True)
+    if "aligner" in header:
+        _check_encoder(_field(header, "aligner", dict), has_vectors=record.get("vectors") is True)
+    told = _field(record, "counts", dict) if record.get("counts") else {}
+    counts = {name: count for name, count in told.items() if isinstance(count, int)}
     empty = {"model": "", "failed_names": [], **(usage_to_header(Usage()) if "usage" not in header else {})}
+    encoder = {**header["encoder"], "source": header["encoder"].get("source")}
+    whole = {**header, "encoder": encoder, "failed_passages": []}
     for name, value in empty.items():
         whole.setdefault(name, value)
+    _field(whole, "model", str)
+    for pair in _field(whole, "failed_names", list):
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise InputError(f"'failed_names' holds {pair!r}, which is no name with a reason")
+        _texts(pair, "failed_names")
+    for name, read in _READ.items():
+        try:
+            read(whole)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"has {name} that cannot be used: {error}") from error
     return Head(whole, counts, record.get("vectors") is True)
+
+
+_READ: Mapping[str, Callable[[Json], object]] = {
+    "settings": lambda header: Settings(**header["settings"]),
+    "prompts": lambda header: Prompts.from_dict(header.get("prompts", {})),
+    "usage": lambda header: usage_in(header) + usage_in(header),  # sums what must be numbers
+}
+
+
+def _check_encoder(record: Json, *, has_vectors: bool) -> None:
+    for name in ("fingerprint", "name"):
+        _field(record, name, str)
+    if record.get("source") is not None:
+        _field(record, "source", str)
+    if has_vectors:
+        _field(record, "dimensions", int)
 
 
 def read_document_line(record: Json, dimensions: Dimensions | None) -> tuple[StoredDocument, Vectors]:
@@ -121,9 +141,12 @@ def read_bridge_line(record: Json, dimensions: Dimensions | None) -> tuple[Bridg
 def read_pending(record: Json) -> list[int]:
     """The hashes of the last line."""
     try:
-        return [int(key, 16) for key in record.get("pending") or []]
+        found = [int(key, 16) for key in record.get("pending") or []]
     except (TypeError, ValueError) as error:
         raise InputError(f"has a 'pending' that is no list of hashes: {error}") from error
+    if wrong := [key for key in found if not 0 <= key < 1 << 64]:
+        raise InputError(f"has a 'pending' that is no list of hashes: {wrong[0]:x}")
+    return found
 
 
 def _places(record: Json) -> tuple[Place, ...]:
@@ -147,7 +170,7 @@ def _passage(document: Document, record: Any, place: int, *, after: int) -> Stor
     identity = passage_id(document.id, place, text)
     if record.get("id", identity) != identity:
         raise InputError(f"{where} has the id {record['id']!r}, its text makes it {identity!r}. Was the text changed?")
-    before, key = document.text[after:start], record.get("key") or ""
+    before, key = document.text[after:start], _field(record, "key", str, where) if record.get("key") else ""
     if record.get("failure") is not None:
         return StoredPassage(text, start, before, key, None, _text(record, "failure"))
     return StoredPassage(text, start, before, key, _extraction(record, where))

@@ -32,7 +32,10 @@ def _text(answer: Showable) -> Markup:
     cited = join(element("a", f"[{c.number}]", href=f"#source-{c.number}") for c in answer.citations)
     words = element("p", element("strong", answer.text, dir="auto"), " ", element("span", cited, class_="cites"))
     missing = Markup() if answer.found else element("p", "The index does not hold the answer.", class_="quiet")
-    return element("section", words, missing, class_="text" if answer.found else "text missing", aria_label="Answer")
+    doubts = (element("p", f"(!) {one_line(doubt)}", class_="doubt") for doubt in answer.doubts)
+    return element(
+        "section", words, missing, *doubts, class_="text" if answer.found else "text missing", aria_label="Answer"
+    )
 
 
 def _path(answer: Showable) -> Markup:
