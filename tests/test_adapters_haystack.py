@@ -134,7 +134,7 @@ def test_the_answerer_answers_with_its_sources(coast: Path) -> None:
     (answer,) = given["answers"]
     assert isinstance(answer, GeneratedAnswer)
     assert (answer.data, answer.query, given["replies"]) == (ANSWER, QUESTION, [ANSWER])
-    assert [each.meta["document_id"] for each in answer.documents] == [ENGINEER, LIGHTHOUSE]
+    assert {each.meta["document_id"] for each in answer.documents} == {ENGINEER, LIGHTHOUSE}
     assert (answer.meta["found"], answer.meta["model"], answer.meta["strategy"]) == (True, "offline", "kirag")
     assert awaited["answers"][0].documents == answer.documents
 

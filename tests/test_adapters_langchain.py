@@ -53,12 +53,11 @@ def test_documents_carry_id_metadata_and_score(coast: Path) -> None:
 
 
 def test_facts_and_bridging_facts_as_documents(coast: Path) -> None:
-    retriever = MiniragRetriever(index=coast, model="offline", strategy="indexrag", k=3, texts="evidence")
+    retriever = MiniragRetriever(index=coast, model="offline", strategy="indexrag", k=9, texts="evidence")
 
-    bridge, fact, _ = retriever.invoke(QUESTION)
+    sources = {(each.metadata["kind"], each.metadata["source"]) for each in retriever.invoke(QUESTION)}
 
-    assert (bridge.metadata["kind"], bridge.metadata["source"]) == ("bridge", f"{LIGHTHOUSE}, {ENGINEER}")
-    assert (fact.metadata["kind"], fact.metadata["source"]) == ("fact", LIGHTHOUSE)
+    assert {("bridge", f"{LIGHTHOUSE}, {ENGINEER}"), ("fact", LIGHTHOUSE)} <= sources
 
 
 def test_awaited_batched_and_overridden(coast: Path) -> None:
@@ -141,8 +140,9 @@ def test_the_tool_answers_with_its_sources(coast: Path) -> None:
     assert isinstance(tool, BaseTool)
     assert list(tool.args) == ["question"]
     assert message.tool_call_id == "call-1"
-    assert message.content.startswith(f"{ANSWER}\n\n[1] Lucasta Farrow (lucasta-farrow)\nLucasta Farrow (1822")
-    assert "[2] Hallow Head Lighthouse (hallow-head-lighthouse)\n" in message.content
+    assert message.content.startswith(f"{ANSWER}\n\n[1] ")
+    assert re.search(r"^\[\d\] Lucasta Farrow \(lucasta-farrow\)\nLucasta Farrow \(1822", message.content, re.MULTILINE)
+    assert re.search(r"^\[\d\] Hallow Head Lighthouse \(hallow-head-lighthouse\)$", message.content, re.MULTILINE)
     assert isinstance(message.artifact, Answer)
     assert message.artifact.text == ANSWER
     assert asyncio.run(tool.ainvoke({"question": QUESTION})) == message.content == tool.invoke(QUESTION)

@@ -54,12 +54,11 @@ def test_a_model_is_shown_the_title_and_the_document_s_metadata_only(coast: Path
 
 
 def test_a_bridging_fact_has_no_single_source(coast: Path) -> None:
-    bridge, fact = MiniragRetriever(coast, model="offline", strategy="indexrag", k=2, texts="evidence").retrieve(
-        QUESTION
-    )
+    retriever = MiniragRetriever(coast, model="offline", strategy="indexrag", k=9, texts="evidence")
+    found = [each.node for each in retriever.retrieve(QUESTION)]
 
-    assert (bridge.node.ref_doc_id, bridge.node.metadata["document_ids"]) == (None, [LIGHTHOUSE, ENGINEER])
-    assert fact.node.ref_doc_id == LIGHTHOUSE
+    assert [LIGHTHOUSE, ENGINEER] in [node.metadata["document_ids"] for node in found if node.ref_doc_id is None]
+    assert LIGHTHOUSE in {node.ref_doc_id for node in found}
 
 
 def test_filters_narrow(coast: Path) -> None:
