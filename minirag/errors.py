@@ -172,7 +172,8 @@ class BudgetExceededError(MiniragError):
         spent: Dollars that it spent.
         needed: Dollars that the next call might have cost, by an estimate that is rather high.
         usage: What the run took, a `minirag.Usage`.
-        report: What an `add` did, a `minirag.AddReport`: its documents are in the index. None for other runs.
+        report: What an `add` or `delete` did, a `minirag.AddReport` or `DeleteReport`: what it names is in the index,
+            or gone from it. None for other runs.
     """
 
     def __init__(self, *, limit: float, spent: float, needed: float) -> None:
@@ -188,11 +189,7 @@ class BudgetExceededError(MiniragError):
         """Keep what the run took and did, and say how to go on."""
         self.usage, self.report = usage, report
         if report is not None:
-            done = len(report.added) + len(report.updated)
-            self.args = (
-                f"{self}. {done} documents were added or updated, and what was paid for of others is kept: the same "
-                "add with a new max_cost goes on from there",
-            )
+            self.args = (f"{self}. {report.how_to_go_on}",)
 
 
 class TimeLimitError(MiniragError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from minirag.embedding import texts_of
 from minirag.planning import BridgeKey, batch_keys
 from minirag.reasoner.linking import link_documents
 from minirag.records import Estimate, SharedEntity, Usage
@@ -18,48 +20,86 @@ if TYPE_CHECKING:
 Count = Callable[[str], int]
 
 
-def estimate_offline(documents: Sequence[StoredDocument], shared: Mapping[BridgeKey, SharedEntity]) -> Estimate:
-    """Rules call nobody and cost nothing."""
-    passages = sum(len(document.passages) for document in documents)
-    return Estimate(len(documents), passages, len(shared), 0, 0, 0, 0.0)
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Who would do one of indexing's tasks.
+
+    Attributes:
+        prompter: Writes its prompts; None where it makes no calls.
+        price: Dollars per token, None where unknown.
+    """
+
+    prompter: Prompter | None
+    price: Price | None
+
+    def usage(self, prompts: Sequence[int], replies: Iterable[str], count: Count) -> Usage:
+        """What prompts of these sizes with these replies take."""
+        tokens = Usage(len(prompts), sum(prompts), sum(map(count, replies)))
+        return replace(tokens, cost=self.price.cost(tokens) if self.price else None)
 
 
-def estimate_llm(
+def estimate(
     documents: Sequence[StoredDocument],
     shared: Mapping[BridgeKey, SharedEntity],
     *,
-    reasoner: Prompter,
+    extract: Worker,
+    bridge: Worker,
+    encode: Price | None,
     count: Count,
-    price: Price | None,
 ) -> Estimate:
     """Calls and tokens of the very prompts that would be sent, with the rules' output as the replies.
 
     Args:
         documents: What would be extracted, read by rules.
         shared: The bridge entities found that way.
-        reasoner: Writes the prompts.
+        extract: Who extracts.
+        bridge: Who bridges.
+        encode: The encoder's dollars per token, None where unknown; 0 for one that runs here.
         count: Tokens of a text.
-        price: Dollars per token, None where unknown.
     """
-    passages = [(passage, document.title) for document in documents for passage in document.passages]
-    batches = batch_keys(shared, reasoner.entities_per_call)
-    bridging = [prompt for keys in batches for prompt in reasoner.bridging_prompts([shared[key] for key in keys])]
     counted = lru_cache(maxsize=4)(count)  # the constant part once
-    sent = sum(_size(reasoner.extraction_prompt(passage.text, title=title), counted) for passage, title in passages)
-    sent += sum(_size(prompt, counted) for prompt in bridging)
-    received = sum(count(_extraction_of(passage)) for passage, _ in passages)
-    received += sum(count(_bridges_of(entity)) for entity in shared.values())
-    usage = Usage(prompt_tokens=sent, completion_tokens=received)
+    extracting, bridging = _extracting(documents, extract, counted), _bridging(shared, bridge, counted)
+    encoding = _encoding(documents, shared, encode, count)
+    usage = extracting + bridging
     return Estimate(
         documents=len(documents),
-        passages=len(passages),
+        passages=sum(len(document.passages) for document in documents),
         bridge_entities=len(shared),
-        calls=len(passages) + len(bridging),
-        prompt_tokens=sent,
-        completion_tokens=received,
-        cost=price.cost(usage) if price else None,
-        bridging_calls=len(bridging),
+        calls=usage.calls,
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost=(usage + encoding).cost,
+        bridging_calls=bridging.calls,
+        encoding_tokens=encoding.prompt_tokens,
     )
+
+
+def _extracting(documents: Sequence[StoredDocument], worker: Worker, count: Count) -> Usage:
+    if (prompter := worker.prompter) is None:
+        return worker.usage([], [], count)
+    passages = [(passage, document.title) for document in documents for passage in document.passages]
+    prompts = [_size(prompter.extraction_prompt(passage.text, title=title), count) for passage, title in passages]
+    return worker.usage(prompts, (_extraction_of(passage) for passage, _ in passages), count)
+
+
+def _bridging(shared: Mapping[BridgeKey, SharedEntity], worker: Worker, count: Count) -> Usage:
+    if (prompter := worker.prompter) is None:
+        return worker.usage([], [], count)
+    batches = batch_keys(shared, prompter.entities_per_call)
+    prompts = [prompt for keys in batches for prompt in prompter.bridging_prompts([shared[key] for key in keys])]
+    return worker.usage([_size(prompt, count) for prompt in prompts], map(_bridges_of, shared.values()), count)
+
+
+def _encoding(
+    documents: Sequence[StoredDocument], shared: Mapping[BridgeKey, SharedEntity], price: Price | None, count: Count
+) -> Usage:
+    """What a hosted encoder reads: all but the triples, which the shipped one encodes beside it."""
+    if price is not None and not price.prompt:
+        return Usage()
+    passages, facts, _, _ = texts_of(documents, [])
+    bridges = [bridge.text for entity in shared.values() for bridge in link_documents(entity)]
+    tokens = Usage(prompt_tokens=sum(map(count, [*passages, *facts, *bridges])))
+    return replace(tokens, cost=price.cost(tokens) if price else None)
 
 
 class Prompter(Protocol):

@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop, telemetry
-from minirag.encoder import check_budget
+from minirag.encoder import check_budget, price_of
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
-from minirag.models import OFFLINE
 from minirag.progress import Listener, Progress
 from minirag.pruning import MOST, REFUSED, Seen, find_gone
 from minirag.reading import OpenIndex, normalise_name
@@ -23,6 +22,7 @@ from minirag.records import (
     Estimate,
     Failure,
     Ledger,
+    Task,
     Usage,
     counting,
 )
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from minirag.building import Builder
     from minirag.encoder import Encoder
     from minirag.loading import Source
+    from minirag.models import AnyModel
     from minirag.reasoner import Reasoner
 
 Report = TypeVar("Report", AddReport, DeleteReport)
@@ -93,7 +94,11 @@ class Index(OpenIndex):
             InputError: When `max_cost` is given for a model of unknown price, or `prune` without any folder.
         """
         pruning = prune_most if prune else None
-        return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
+        try:
+            return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note("What was paid for is kept; run the same add again to go on.")
+            raise
 
     async def aadd(
         self,
@@ -111,7 +116,9 @@ class Index(OpenIndex):
         pruning = prune_most if prune else None
         return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
 
-    def delete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
+    def delete(
+        self, ids: str | Iterable[str], *, progress: bool | Listener = True, max_cost: float | None = None
+    ) -> DeleteReport:
         """Take documents out, with everything derived from them.
 
         Bridging facts that used them go too, and their entities are bridged afresh where two documents still share
@@ -120,18 +127,25 @@ class Index(OpenIndex):
         Args:
             ids: Document ids, or one.
             progress: As for `add`.
+            max_cost: Dollars that bridging afresh may take; None for no limit.
 
         Raises:
             ValueError: When an id is no string.
+            BudgetExceededError: When the next call might cost more than `max_cost` leaves. The documents are gone, and
+                names that were not bridged afresh wait for the next `add`; but where a hosted encoder could not be
+                paid, nothing is deleted (`error.report` is None).
+            InputError: When `max_cost` is given for a model of unknown price.
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
-        return loop.run(self._delete(ids, progress))
+        return loop.run(self._delete(ids, progress, max_cost))
 
-    async def adelete(self, ids: str | Iterable[str], *, progress: bool | Listener = True) -> DeleteReport:
+    async def adelete(
+        self, ids: str | Iterable[str], *, progress: bool | Listener = True, max_cost: float | None = None
+    ) -> DeleteReport:
         """`delete`, to be awaited."""
-        return await loop.await_(self._delete(ids, progress))
+        return await loop.await_(self._delete(ids, progress, max_cost))
 
     def prune(
         self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
@@ -212,7 +226,12 @@ class Index(OpenIndex):
         return ledger.total(seconds=ledger.now())
 
     def estimate(
-        self, documents: Source | Iterable[Source], *, model: str | None = None, progress: bool | Listener = True
+        self,
+        documents: Source | Iterable[Source],
+        *,
+        model: str | None = None,
+        models: Mapping[str, AnyModel] | None = None,
+        progress: bool | Listener = True,
     ) -> Estimate:
         """What `add` would take, before a cent is spent.
 
@@ -221,15 +240,21 @@ class Index(OpenIndex):
         Args:
             documents: As for `add`.
             model: Another model than the index's.
+            models: By task, in the place of `model`: "extract" and "bridge" are priced each by its own.
             progress: As for `add`.
         """
-        return loop.run(self._estimate(documents, model, progress))
+        return loop.run(self._estimate(documents, model, models, progress))
 
     async def _estimate(
-        self, documents: Source | Iterable[Source], model: str | None, progress: bool | Listener
+        self,
+        documents: Source | Iterable[Source],
+        model: str | None,
+        models: Mapping[str, AnyModel] | None,
+        progress: bool | Listener,
     ) -> Estimate:
-        from minirag.estimating import estimate_llm, estimate_offline
+        from minirag.estimating import Worker, estimate
         from minirag.loading import load
+        from minirag.reasoner import who_does
         from minirag.reasoner.by_llm import LLMReasoner
         from minirag.reasoner.offline import OfflineReasoner
         from minirag.splitting import count_tokens
@@ -237,14 +262,21 @@ class Index(OpenIndex):
         builder = self._builder(OfflineReasoner(), Ledger(), progress)
         items = await asyncio.to_thread(lambda: list(load(documents)))
         stored, shared = await builder.rehearse(items)
-        if (model or self.model) == OFFLINE:
-            return estimate_offline(stored, shared)
-        reasoner = self.reasoner(model, Ledger())
-        if not isinstance(reasoner, LLMReasoner):
-            return estimate_offline(stored, shared)
-        count = partial(count_tokens, self.encoder.tokenizer)
-        price = self._models.price(model)
-        return estimate_llm(stored, shared, reasoner=reasoner, count=count, price=price)
+        reasoner = self.reasoner(model, Ledger(), models=models)
+
+        def worker(task: Task) -> Worker:
+            who = who_does(reasoner, task)
+            prompter = who if isinstance(who, LLMReasoner) else None
+            return Worker(prompter, self._models.price(model, task=task, models=models))
+
+        return estimate(
+            stored,
+            shared,
+            extract=worker("extract"),
+            bridge=worker("bridge"),
+            encode=price_of(self.encoder),
+            count=partial(count_tokens, self.encoder.tokenizer),
+        )
 
     async def _add(
         self,
@@ -295,11 +327,15 @@ class Index(OpenIndex):
 
         return await self._build(progress, work, named="minirag.prune")
 
-    async def _delete(self, ids: str | Iterable[str], progress: bool | Listener) -> DeleteReport:
+    async def _delete(
+        self, ids: str | Iterable[str], progress: bool | Listener, max_cost: float | None
+    ) -> DeleteReport:
         wanted = [ids] if isinstance(ids, str) else list(ids)
         for wrong in (wrong for wrong in wanted if not isinstance(wrong, str)):
             raise ValueError(f"document ids are strings, not {wrong!r}")
-        return await self._build(progress, lambda builder: builder.delete(wanted), named="minirag.delete")
+        return await self._build(
+            progress, lambda builder: builder.delete(wanted), named="minirag.delete", max_cost=max_cost
+        )
 
     async def _build(
         self,

@@ -121,9 +121,11 @@ class Models:
 
         return ReasonerByTask({task: reasoners[_identity(each)] for task, each in chosen.items()})
 
-    def price(self, model: AnyModel | None, *, task: Task = "extract") -> Price | None:
+    def price(
+        self, model: AnyModel | None, *, task: Task = "extract", models: Mapping[str, AnyModel] | None = None
+    ) -> Price | None:
         """What the tokens of a task cost; None where unknown."""
-        chosen = self._model_for(task, model, None)
+        chosen = self._model_for(task, model, models)
         if chosen == OFFLINE:
             from minirag.llm import Price
 

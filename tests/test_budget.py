@@ -165,6 +165,21 @@ def test_offline_costs_nothing(tmp_path: Path) -> None:
         assert ask("Where was Ada Holm born?", index, max_cost=0).usage.cost == 0.0
 
 
+def test_deleting_bridges_afresh_within_the_budget(tmp_path: Path) -> None:
+    with Loopback(honest) as server, opened(tmp_path / "notes.usearch", server) as index:
+        index.add(DOCUMENTS, progress=False)
+        sent = len(server.requests)
+        with pytest.raises(
+            BudgetExceededError, match="1 documents were deleted; what they left to be bridged"
+        ) as caught:
+            index.delete("d0", progress=False, max_cost=1e-9)
+        assert (caught.value.report.deleted, len(index), len(server.requests)) == (("d0",), len(DOCUMENTS) - 1, sent)
+        assert index.info().pending > 0
+        index.add([], progress=False)
+        assert index.info().pending == 0
+        assert index.delete("d1", progress=False, max_cost=1.0).deleted == ("d1",)
+
+
 # --- hosted encoders -----------------------------------------------------------------------------------------------
 
 

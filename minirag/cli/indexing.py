@@ -182,7 +182,8 @@ def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arg
     calls = f"{count(found.calls, 'call')}: {found.passages:,} for passages, {found.bridging_calls:,} for "
     click.echo(f"{count(found.documents, 'new document')}, {count(found.passages, 'passage')}")
     click.echo(f"{calls}{found.bridge_entities:,} bridge entities")
-    click.echo(f"about {found.prompt_tokens:,} tokens sent, {found.completion_tokens:,} received")
+    encoded = f", {found.encoding_tokens:,} to the encoder" if found.encoding_tokens else ""
+    click.echo(f"about {found.prompt_tokens:,} tokens sent, {found.completion_tokens:,} received{encoded}")
     click.echo("price unknown" if found.cost is None else f"about ${found.cost:,.2f}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minirag.encoder.hosted_encoder import HostedEncoder
 from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, read_config
@@ -11,6 +11,9 @@ from minirag.encoder.onnx_encoder import OnnxEncoder
 from minirag.encoder.protocol import Encoder, Role
 from minirag.encoder.query import Query
 from minirag.records import Ledger
+
+if TYPE_CHECKING:
+    from minirag.llm import Price
 
 __all__ = [
     "FILES",
@@ -28,6 +31,7 @@ __all__ = [
     "describe_encoders",
     "import_onnxruntime",
     "open_encoder",
+    "price_of",
     "read_config",
 ]
 
@@ -86,6 +90,13 @@ def check_budget(encoder: Encoder, ledger: Ledger) -> None:
     """
     if isinstance(encoder, HostedEncoder):
         encoder.check_budget(ledger)
+
+
+def price_of(encoder: Encoder) -> Price | None:
+    """Dollars per token that an encoder reads: 0 for one that runs here, None where a hosted one's is unknown."""
+    from minirag.llm import Price
+
+    return encoder.price if isinstance(encoder, HostedEncoder) else Price(0.0, 0.0, 0.0)
 
 
 def close_encoder(encoder: Encoder) -> None:

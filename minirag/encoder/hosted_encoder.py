@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from tokenizers import Tokenizer
 
-    from minirag.llm import LLM
+    from minirag.llm import LLM, Price
 
 # Texts of one request; below what providers accept, and few enough for the progress to be seen.
 BATCH_TEXTS = 64
@@ -113,6 +113,11 @@ class HostedEncoder:
         except LLMError as error:
             raise EncoderError(f"the encoder {error}") from error
         return self._check(rows)
+
+    @property
+    def price(self) -> Price | None:
+        """Dollars per token; None where unknown."""
+        return self._open_client().price
 
     def check_budget(self, ledger: Ledger) -> None:
         """See whether a run's budget can be kept with this encoder, before anything is spent on others.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
@@ -25,7 +26,7 @@ from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, read_reply
 from minirag.llm.tokens import estimate_all
-from minirag.llm.transport import Access, Transport, open_transport
+from minirag.llm.transport import Access, Transport, import_client, open_transport
 from minirag.records import Ledger, Task, Usage
 
 if TYPE_CHECKING:
@@ -105,6 +106,7 @@ class LLM:
         self._price_is_read = self._price is not None
         self._window = window
         self._too_long = 0
+        self._is_imported = False
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
         self._rates = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
@@ -205,6 +207,7 @@ class LLM:
         """
         if not texts:
             return []
+        await self._import()
         purpose = Purpose("embed", ledger, _turn())
         response = await self._sender.send(
             lambda: self._transport.embed(texts), purpose, shape=self._embedding(texts, ledger), check=lambda _: None
@@ -276,6 +279,7 @@ class LLM:
         budget: int | None = None,
     ) -> tuple[Any, Mode]:
         """A completion, of a request without what the model has refused so far, and how its form was asked for."""
+        await self._import()
         streams = purpose.listener is not None
         request = self._accepted.request(messages, reply, budget=budget, streams=streams)
         while True:
@@ -298,6 +302,12 @@ class LLM:
                 refused, request = request, again
                 if request == refused:
                     raise LLMReplyError(self.model, f"the request was not accepted: {error.fault.reason}") from error
+
+    async def _import(self) -> None:
+        """LiteLLM takes seconds, a minute on a busy machine: no attempt's time, and the loop goes on meanwhile."""
+        if not self._is_imported:
+            await asyncio.to_thread(import_client, self._route)
+            self._is_imported = True
 
     async def _call(self, request: Request, listener: Listener | None) -> Any:  # noqa: ANN401
         _log.debug("%s is sent %s", self.model, request.messages)

@@ -156,6 +156,8 @@ def _reason(error: Exception, text: str) -> str:
         inner = None
     if isinstance(inner, dict) and isinstance(inner.get("error"), dict) and inner["error"].get("message"):
         return str(inner["error"]["message"])
+    if isinstance(inner, dict) and inner.get("error") and isinstance(inner["error"], str):  # Ollama's
+        return inner["error"]
     cause = error.__cause__  # "Connection error." alone helps nobody
     first = str(error).split("\nTraceback", 1)[0]
     return f"{first} ({cause})" if cause is not None and str(cause) else first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from openai import AsyncOpenAI
 
+_IMPORTING = threading.Lock()  # it changes the environment and the warnings for as long as it lasts
 _NO_KEY_NEEDED = "none"  # the openai client wants a key even where the server does not
 
 
@@ -79,6 +81,14 @@ def _has_callbacks() -> bool:
     litellm = sys.modules.get("litellm")
     names = ("callbacks", "success_callback", "_async_success_callback", "failure_callback", "_async_failure_callback")
     return any(getattr(litellm, name, None) for name in names)
+
+
+def import_client(route: Route) -> None:
+    """Import the library that calls a model; where it is missing, the call says so."""
+    if route.library == "openai":
+        import openai.types.chat  # noqa: F401
+    elif route.library == "litellm" and find_litellm() is not None:
+        import_litellm()
 
 
 class OpenAITransport:
@@ -169,10 +179,17 @@ def import_litellm() -> ModuleType:
     Raises:
         MissingSetupError: If it is not installed.
     """
-    if "litellm" in sys.modules and sys.modules["litellm"] is not None:
-        return sys.modules["litellm"]
-    if find_litellm() is None:
-        raise MissingSetupError("this provider needs LiteLLM: pip install litellm")
+    with _IMPORTING:
+        if sys.modules.get("litellm") is not None:
+            import litellm  # waits where another thread is at it
+
+            return litellm
+        if find_litellm() is None:
+            raise MissingSetupError("this provider needs LiteLLM: pip install litellm")
+        return _import_quietly()
+
+
+def _import_quietly() -> ModuleType:
     variable = "LITELLM_LOCAL_MODEL_COST_MAP"
     chosen = os.environ.get(variable)
     os.environ.setdefault(variable, "True")

@@ -42,6 +42,14 @@ class AddReport:
     usage: Usage = field(default_factory=Usage)
     deleted: tuple[str, ...] = ()
 
+    @property
+    def how_to_go_on(self) -> str:
+        """What of a run that its budget stopped is there, and what does the rest."""
+        return (
+            f"{len(self.added) + len(self.updated)} documents were added or updated, and what was paid for of others "
+            "is kept: the same add with a new max_cost goes on from there"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class DeleteReport:
@@ -58,6 +66,11 @@ class DeleteReport:
     missing: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def how_to_go_on(self) -> str:
+        """As of `AddReport`."""
+        return f"{len(self.deleted)} documents were deleted; what they left to be bridged afresh waits for the next add"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +148,10 @@ class Estimate:
         calls: In all.
         prompt_tokens: Tokens sent, by the encoder's tokenizer.
         completion_tokens: Tokens received, likewise.
-        cost: Dollars; 0.0 offline, None where the model's price is unknown.
+        cost: Dollars, each task's tokens by its own model's price and a hosted encoder's by its own; 0.0 offline, None
+            where one of the prices is unknown.
         bridging_calls: How many of the calls are for bridge entities.
+        encoding_tokens: Tokens that a hosted encoder reads, beside `prompt_tokens`; its calls are not counted.
     """
 
     documents: int
@@ -147,6 +162,7 @@ class Estimate:
     completion_tokens: int
     cost: float | None
     bridging_calls: int = 0
+    encoding_tokens: int = 0
 
     @property
     def tokens(self) -> int:
