@@ -86,11 +86,11 @@ def _of_anthropic(request: Request, text: str) -> dict[str, Any]:
 
 def _of_gemini(request: Request, text: str) -> dict[str, Any]:
     functions = [f for tool in request.body.get("tools", []) for f in tool["function_declarations"]]
-    call = {"functionCall": {"name": functions[0]["name"], "args": json.loads(text)}} if functions else None
+    part: dict[str, Any] = {"text": text}
+    if functions:
+        part = {"functionCall": {"name": functions[0]["name"], "args": json.loads(text)}}
     return {
-        "candidates": [
-            {"content": {"role": "model", "parts": [call or {"text": text}]}, "finishReason": "STOP", "index": 0}
-        ],
+        "candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {
             "promptTokenCount": SENT,
             "candidatesTokenCount": RECEIVED,
