@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 _IMPORTING = threading.Lock()  # it changes the environment and the warnings for as long as it lasts
+# LiteLLM's own names of what is called after each call.
+CALLBACKS = ("callbacks", "success_callback", "_async_success_callback", "failure_callback", "_async_failure_callback")
 _NO_KEY_NEEDED = "none"  # the openai client wants a key even where the server does not
 
 
@@ -79,8 +81,7 @@ def open_transport(route: Route, access: Access) -> Transport:
 def _has_callbacks() -> bool:
     """Whether the user has imported LiteLLM and told it to tell somebody of its calls."""
     litellm = sys.modules.get("litellm")
-    names = ("callbacks", "success_callback", "_async_success_callback", "failure_callback", "_async_failure_callback")
-    return any(getattr(litellm, name, None) for name in names)
+    return any(getattr(litellm, name, None) for name in CALLBACKS)
 
 
 def import_client(route: Route) -> None:
