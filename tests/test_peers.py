@@ -13,6 +13,7 @@ from minirag.evaluation.loopback import Request
 from minirag.evaluation.peers.catalog import PEERS, find_peers
 from minirag.evaluation.peers.corpus import take_part
 from minirag.evaluation.peers.environments import count_bytes, reason_in
+from minirag.evaluation.peers.readme import BEGIN, END, KEPT, render, replace_section
 from minirag.evaluation.peers.results import Comparison, Cost, Indexing, PeerResult, Retrieving
 from minirag.evaluation.peers.scripted import Scripted, reply_to
 
@@ -212,3 +213,14 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "runs.json").write_text('{"runs": []}')
     with pytest.raises(MiniragError, match=r"runs\.json: is no file of `python -m minirag\.evaluation\.peers --json`"):
         Comparison.read(tmp_path / "runs.json")
+
+
+def test_the_readme_holds_what_was_measured() -> None:
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    assert replace_section(readme, render(Comparison.read(KEPT))) == readme
+
+
+def test_a_readme_needs_its_marks() -> None:
+    assert replace_section(f"a\n{BEGIN}\nold\n{END}\nb\n", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb\n"
+    with pytest.raises(InputError, match="the README needs the lines '<!-- peers: begin"):
+        replace_section("a", "new")

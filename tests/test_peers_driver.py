@@ -22,7 +22,7 @@ need("bm25s")
 DEMO = Path(__file__).parents[1] / "minirag" / "demo"
 PART = take_part(load_dataset(DEMO), passages=20, limit=4)
 BM25S, OFFLINE, THINKING = (
-    next(peer for peer in PEERS if peer.name == n) for n in ("bm25s", "minirag", "minirag, LLM")
+    next(peer for peer in PEERS if peer.name == n) for n in ("bm25s", "minirag", "minirag (LLM)")
 )
 
 

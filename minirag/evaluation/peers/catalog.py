@@ -40,10 +40,11 @@ PEERS = (
     # Many Pythons are built without what loads extensions into their SQLite.
     Peer("sqlite-vec", "sqlite_vec", ("sqlite-vec", "pysqlite3-binary; sys_platform == 'linux'")),
     Peer("minirag", "minirag", (_OURSELVES,)),
-    Peer("minirag, LLM", "minirag", (_OURSELVES,), thinks=True),
+    Peer("minirag (LLM)", "minirag", (_OURSELVES,), thinks=True),
     Peer("lightrag-hku", "lightrag", ("lightrag-hku", "openai"), thinks=True),
     Peer("nano-graphrag", "nano_graphrag", ("nano-graphrag",), thinks=True),
-    Peer("fast-graphrag", "fast_graphrag", ("fast-graphrag",), thinks=True),
+    # With a newer sentencepiece, 0.0.5 does not import: they disagree on protobuf.
+    Peer("fast-graphrag", "fast_graphrag", ("fast-graphrag", "sentencepiece<0.2.1"), thinks=True),
 )
 
 

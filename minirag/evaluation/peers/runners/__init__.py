@@ -50,8 +50,11 @@ class Setup:
         return self.encoder.inference_seconds if "encoder" in vars(self) else 0.0
 
     def encode(self, documents: Sequence[Document]) -> NDArray[float32]:
-        """Vectors of unit length, in the order of the documents, of title and text as minirag encodes them."""
-        return self.encoder.encode([titled(document) for document in documents])
+        """Vectors of unit length, in the order of the documents, of title and text as minirag encodes them.
+
+        What lies beyond the encoder's window of a long document is not seen: a plain store does not split.
+        """
+        return self.encoder.encode([f"{each.title}. {each.text}" if each.title else each.text for each in documents])
 
     def encode_question(self, question: str) -> NDArray[float32]:
         """One vector."""
