@@ -12,7 +12,6 @@ from pydantic import BaseModel
 from minirag import Index, ask
 from minirag.errors import LLMSetupError
 from minirag.llm import LLM
-from minirag.llm.transport import CALLBACKS, import_litellm
 from minirag.records import Ledger
 from tests.loopback import Loopback, Request, Served
 from tests.providers import PROVIDERS, Provider, address
@@ -40,14 +39,6 @@ def complete(provider: Provider, server: Loopback) -> tuple[Place, Ledger]:
     llm = LLM(provider.model, api_base=address(server), api_key=KEY, **provider.options)
     ledger = Ledger()
     return asyncio.run(llm.complete(ASK, reply=Place, task="read", ledger=ledger)), ledger
-
-
-@pytest.fixture(autouse=True)
-def _callbacks_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LiteLLM hangs callbacks of its own into itself, and whoever has some gets all calls of later tests through it."""
-    litellm = import_litellm()
-    for name in CALLBACKS:
-        monkeypatch.setattr(litellm, name, [*getattr(litellm, name)])
 
 
 def test_an_index_is_built_and_asked(provider: Provider, tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ TEXT = json.dumps(REPLY)
 
 LITELLM = pytest.mark.filterwarnings(
     "ignore:Items? .+ using the `ReadOnly`:UserWarning",
-    "ignore:Accessing the 'model_.+' attribute on the instance:DeprecationWarning",
+    "ignore:Accessing .+ attribute on the instance:DeprecationWarning",
 )
 
 
