@@ -60,13 +60,3 @@ def write_weights(weights: Arrays, base: Path, folder: Path) -> None:
     for name in ("config.json", "tokenizer.json"):
         shutil.copyfile(base / name, folder / name)
     save_file({name: np.ascontiguousarray(value) for name, value in weights.items()}, folder / "model.safetensors")
-
-
-def licence_of(base: Path) -> str:
-    """What the base's own card says of its licence; "unknown" without one."""
-    card = base / "README.md"
-    if card.exists():
-        for line in card.read_text(encoding="utf-8").splitlines():
-            if line.startswith("license:"):
-                return line.partition(":")[2].strip()
-    return "unknown"
