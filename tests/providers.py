@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from minirag.evaluation.honest import honest_reply
+from tests import provider_streams
 from tests.loopback import Loopback, Request, Served
 
 SENT, RECEIVED, CACHED = 100, 10, 40  # tokens that each reply claims; Ollama tells nothing of its cache
@@ -26,19 +27,27 @@ class Provider:
         model: A LiteLLM name that is served by it.
         prompt: The user's message of a request.
         reply: The body that carries a text, as the request wants it.
+        stream: The same reply in pieces, as this provider streams it.
+        run_out: A reply's body, changed to say that the model ran out of tokens.
+        broken: The piece that tells of an error, "overloaded", after a stream has begun with status 200.
         error: The body that says why a status is not 200.
         key: The key that came with a request, "" if none.
         options: For `LLM`, besides address and key.
         cached: Tokens that each reply claims to have been cached.
+        stream_type: The content type of streams.
     """
 
     model: str
     prompt: Callable[[Request], str]
     reply: Callable[[Request, str], dict[str, Any]]
+    stream: Callable[[Request, str, Mapping[str, Any]], list[bytes]]
+    run_out: Callable[[dict[str, Any]], dict[str, Any]]
+    broken: bytes
     error: Callable[[int, str], dict[str, Any]]
     key: Callable[[Request], str]
     options: Mapping[str, Any] = field(default_factory=dict)
     cached: int = CACHED
+    stream_type: str = "text/event-stream"
 
     def honest(self, request: Request) -> Served:
         """Minirag's own prompts answered by rules."""
@@ -46,8 +55,16 @@ class Provider:
         return self.serve(request, text)
 
     def serve(self, request: Request, text: str) -> Served:
-        """A text as this provider sends it."""
-        return Served(body=self.reply(request, text))
+        """A text as this provider sends it, in pieces where they are asked for."""
+        whole = self.reply(request, text)
+        return self._streamed(request, text, whole) if is_streamed(request) else Served(body=whole)
+
+    def cut_off(self, request: Request, text: str, *, after: int) -> Served:
+        """The same in pieces, but the model ran out of tokens after so many characters."""
+        return self._streamed(request, text[:after], self.run_out(self.reply(request, text)))
+
+    def _streamed(self, request: Request, text: str, whole: Mapping[str, Any]) -> Served:
+        return Served(pieces=self.stream(request, text, whole), headers={"Content-Type": self.stream_type})
 
     def refuse(self, code: int, message: str, *, headers: Mapping[str, str] | None = None) -> Served:
         """A status as this provider explains it."""
@@ -57,6 +74,11 @@ class Provider:
 def address(server: Loopback) -> str:
     """The server itself: these protocols bring their own paths."""
     return server.api_base.removesuffix("/v1")
+
+
+def is_streamed(request: Request) -> bool:
+    """Whether a reply in pieces is asked for, in the body or, by Gemini and Bedrock, in the path."""
+    return bool(request.body.get("stream")) or "stream" in request.path
 
 
 def _content(request: Request) -> str:
@@ -123,26 +145,37 @@ def _of_azure(request: Request, text: str) -> dict[str, Any]:
     }
 
 
+def _of_bedrock(request: Request, text: str) -> dict[str, Any]:
+    tools = request.body.get("toolConfig", {}).get("tools")
+    part: dict[str, Any] = {"text": text}
+    if tools:
+        name = tools[0]["toolSpec"]["name"]
+        part = {"toolUse": {"toolUseId": "tooluse_1", "name": name, "input": json.loads(text)}}
+    return {
+        "output": {"message": {"role": "assistant", "content": [part]}},
+        "stopReason": "tool_use" if tools else "end_turn",
+        "usage": {
+            "inputTokens": SENT - CACHED,
+            "outputTokens": RECEIVED,
+            "totalTokens": SENT + RECEIVED,
+            "cacheReadInputTokens": CACHED,
+            "cacheWriteInputTokens": 0,
+        },
+        "metrics": {"latencyMs": 1},
+    }
+
+
 def _of_ollama(request: Request, text: str) -> dict[str, Any]:
-    said = {"message": {"role": "assistant", "content": text}} if "messages" in request.body else {"response": text}
     return {
         "model": request.body["model"],
         "created_at": "2026-01-01T00:00:00Z",
-        **said,
+        "message": {"role": "assistant", "content": text},
         "done": True,
         "done_reason": "stop",
         "total_duration": 1,
         "prompt_eval_count": SENT,
         "eval_count": RECEIVED,
     }
-
-
-def _ollama_prompt(request: Request) -> str:
-    """`/api/generate` has one text, into which LiteLLM writes the roles."""
-    if "messages" in request.body:
-        return _content(request)
-    prompt = str(request.body["prompt"])
-    return prompt[prompt.index('{"task"') :]
 
 
 def _bearer(request: Request) -> str:
@@ -154,6 +187,9 @@ PROVIDERS = {
         "anthropic/claude-3-5-haiku-20241022",
         _content,
         _of_anthropic,
+        provider_streams.of_anthropic,
+        lambda reply: {**reply, "stop_reason": "max_tokens"},
+        b'event: error\ndata: {"type": "error", "error": {"type": "overloaded_error", "message": "overloaded"}}\n\n',
         lambda code, message: {
             "type": "error",
             "error": {"type": "authentication_error" if code == 401 else "rate_limit_error", "message": message},
@@ -164,6 +200,9 @@ PROVIDERS = {
         "gemini/gemini-2.5-flash",
         lambda request: "".join(part["text"] for part in request.body["contents"][0]["parts"]),
         _of_gemini,
+        provider_streams.of_gemini,
+        lambda reply: {**reply, "candidates": [{**reply["candidates"][0], "finishReason": "MAX_TOKENS"}]},
+        b'data: {"error": {"code": 503, "message": "overloaded", "status": "UNAVAILABLE"}}\r\n\r\n',
         lambda code, message: {"error": {"code": code, "message": message, "status": "UNAVAILABLE"}},
         lambda request: request.headers.get("x-goog-api-key", "") or request.path.partition("key=")[2],
     ),
@@ -171,14 +210,47 @@ PROVIDERS = {
         "azure/gpt-4o-mini",
         _content,
         _of_azure,
+        provider_streams.of_azure,
+        lambda reply: {**reply, "choices": [{**reply["choices"][0], "finish_reason": "length"}]},
+        b'data: {"error": {"code": "500", "message": "overloaded"}}\n\n',
         lambda code, message: {"error": {"code": str(code), "message": message}},
         lambda request: request.headers.get("api-key", ""),
         {"api_version": "2024-10-21"},
     ),
+    "bedrock": Provider(
+        "bedrock/anthropic.claude-3-5-haiku-20241022-v1:0",
+        _content,
+        _of_bedrock,
+        provider_streams.of_bedrock,
+        lambda reply: {**reply, "stopReason": "max_tokens"},
+        provider_streams.amazon_event("throttlingException", {"message": "overloaded"}, kind="exception"),
+        lambda _, message: {"message": message},
+        _bearer,
+        {"aws_region_name": "eu-west-1"},
+        stream_type="application/vnd.amazon.eventstream",
+    ),
     "ollama_chat": Provider(
-        "ollama_chat/llama3.1", _content, _of_ollama, lambda _, message: {"error": message}, _bearer, cached=0
+        "ollama_chat/llama3.1",
+        _content,
+        _of_ollama,
+        provider_streams.of_ollama,
+        lambda reply: {**reply, "done_reason": "length"},
+        b'{"error": "the model runner is overloaded"}\n',
+        lambda _, message: {"error": message},
+        _bearer,
+        cached=0,
+        stream_type="application/x-ndjson",
     ),
     "ollama": Provider(
-        "ollama/llama3.1", _ollama_prompt, _of_ollama, lambda _, message: {"error": message}, _bearer, cached=0
+        "ollama/llama3.1",
+        _content,
+        _of_ollama,
+        provider_streams.of_ollama,
+        lambda reply: {**reply, "done_reason": "length"},
+        b'{"error": "the model runner is overloaded"}\n',
+        lambda _, message: {"error": message},
+        _bearer,
+        cached=0,
+        stream_type="application/x-ndjson",
     ),
 }

@@ -50,15 +50,15 @@ def write_events(
     Args:
         file: The connection.
         events: One chunk each.
-        headers: Further ones.
+        headers: Further ones; a `Content-Type` among them takes the place of that of events.
         delay: Seconds before each event.
         cut_after: Stop in the middle, after so many events.
 
     Returns:
         Whether it was written to its end.
     """
-    head = ["HTTP/1.1 200 Scripted", "Content-Type: text/event-stream", "Transfer-Encoding: chunked"]
-    head += [f"{name}: {value}" for name, value in headers.items()]
+    head = ["HTTP/1.1 200 Scripted", "Transfer-Encoding: chunked"]
+    head += [f"{name}: {value}" for name, value in {"Content-Type": "text/event-stream", **headers}.items()]
     file.write("\r\n".join(head).encode() + b"\r\n\r\n")
     for number, event in enumerate(events):
         if number == cut_after:

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedIOBase
@@ -68,6 +68,8 @@ class Served:
         cut_after: Close the connection after so many bytes of the body.
         usage: The usage object; None leaves it out.
         streams: Whether a request for a stream gets one; else it gets the whole body.
+        pieces: Sent one after the other instead of a chat completion: a stream in a provider's own form, whose
+            `Content-Type` stands in `headers`.
         piece_delay: Seconds before each piece of a stream.
         cut_after_pieces: Close the connection after so many pieces of a stream.
     """
@@ -90,6 +92,7 @@ class Served:
         }
     )
     streams: bool = True
+    pieces: Sequence[bytes] | None = None
     piece_delay: float = 0.0
     cut_after_pieces: int | None = None
 
@@ -252,6 +255,8 @@ def _handler_for(loopback: Loopback) -> type[BaseHTTPRequestHandler]:
 
 def _write(file: BufferedIOBase, request: Request, served: Served) -> bool:
     """Send an answer, as a stream or at once; gives whether it was sent to its end."""
+    if served.pieces is not None:
+        return _write_pieces(file, served.pieces, served)
     if _is_streamed(request, served):
         wants_usage = request.body.get("stream_options", {}).get("include_usage")
         events = completion_events(
@@ -262,13 +267,17 @@ def _write(file: BufferedIOBase, request: Request, served: Served) -> bool:
             finish_reason=served.finish_reason,
             usage=served.usage if wants_usage else None,
         )
-        delay, cut_after = served.piece_delay, served.cut_after_pieces
-        return write_events(file, events, headers=served.headers, delay=delay, cut_after=cut_after)
+        return _write_pieces(file, events, served)
     body = _body(request, served)
     head = [f"HTTP/1.1 {served.code} Scripted", "Content-Type: application/json"]
     head += [f"Content-Length: {len(body)}", *(f"{k}: {v}" for k, v in served.headers.items())]
     file.write("\r\n".join(head).encode() + b"\r\n\r\n" + body[: served.cut_after])
     return served.cut_after is None
+
+
+def _write_pieces(file: BufferedIOBase, pieces: Iterable[bytes], served: Served) -> bool:
+    delay, cut_after = served.piece_delay, served.cut_after_pieces
+    return write_events(file, pieces, headers=served.headers, delay=delay, cut_after=cut_after)
 
 
 def _is_streamed(request: Request, served: Served) -> bool:

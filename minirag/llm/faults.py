@@ -34,6 +34,8 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 _FILTERED = re.compile(r"content[ _](?:filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
+_NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to stream is another than that to ask
+_OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
 _RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
 _SECRETS = re.compile(
     r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
@@ -78,6 +80,8 @@ def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
     """What an exception of the openai client or of LiteLLM means; `secret` is the key that must not be repeated."""
     import openai
 
+    within = getattr(error, "original_exception", None)  # of a stream that LiteLLM saw break, wrapped in its own
+    error = within if isinstance(within, Exception) else error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return Fault("transient", "no answer in time", status=408)
     text = _text(error)
@@ -123,11 +127,15 @@ def _text(error: Exception) -> str:
 def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
     if status in (401, 402, 404):
         return "setup"
+    if status == 403 and _NO_STREAM.search(text):
+        return "bad_request"
     if status == 403:
         return "refused" if _FILTERED.search(text) else "setup"
     if _NO_CREDIT.search(text):
         return "setup"
     if status == 429:  # before the words: "check your plan and billing" also comes with a mere rate limit
+        return "transient"
+    if _OLLAMA_BROKE.search(text):  # which LiteLLM calls a bad request
         return "transient"
     if _NO_KEY.search(text) or _NO_MODEL.search(text):
         return "setup"
@@ -149,6 +157,9 @@ def _reason(error: Exception, text: str) -> str:
     body: Any = getattr(error, "body", None)
     if isinstance(body, dict) and isinstance(body.get("message"), str):
         return str(body["message"])
+    broke = _OLLAMA_BROKE.search(text)
+    if broke is not None:
+        return broke[1]
     start = text.find("{")
     try:
         inner = json.loads(text[start:]) if start >= 0 else None

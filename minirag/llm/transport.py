@@ -158,12 +158,13 @@ class LiteLLMTransport:
         options = {"model": model, "timeout": access.timeout, "max_retries": 0}
         options |= {"api_base": access.api_base, "api_key": key}
         self._options = {name: value for name, value in options.items() if value is not None}
+        self._chat = {**self._options, "model": _chat_name(model)}
 
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """LiteLLM's own retries are off: they multiply, and repeat even what was refused."""
         call: Any = import_litellm().acompletion
         marked = mark_constant(messages, str(self._options["model"]))
-        return await call(messages=marked, num_retries=0, **self._options, **parameters)
+        return await call(messages=marked, num_retries=0, **self._chat, **parameters)
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """Embeddings."""
@@ -172,6 +173,16 @@ class LiteLLMTransport:
 
     async def close(self) -> None:
         """Nothing: LiteLLM's connections belong to the process and to its other users."""
+
+
+def _chat_name(model: str) -> str:
+    """Under which LiteLLM chats with a model: `ollama/` alone is its completion protocol.
+
+    There LiteLLM writes the roles into one text, holds a streamed object back until it is whole, and forgets that a
+    reply was cut off (measured on 1.110.2).
+    """
+    provider, slash, name = model.partition("/")
+    return f"ollama_chat/{name}" if slash and provider == "ollama" else model
 
 
 def import_litellm() -> ModuleType:
