@@ -31,6 +31,8 @@ def called(arguments: Any) -> Served:  # noqa: ANN401
         ("gemini/gemini-2.5-flash", "json_schema"),
         ("azure/gpt-4o", "json_schema"),
         ("ollama/llama3.1", "json_schema"),
+        ("bedrock/anthropic.claude-3-5-haiku-20241022-v1:0", "tool"),
+        ("bedrock/anthropic.claude-sonnet-4-5-20250929-v1:0", "json_schema"),
         ("bedrock/amazon.titan-text-lite-v1", "json_object"),
         ("openai/unheard-of", "json_schema"),
     ],

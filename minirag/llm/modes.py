@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from minirag.llm.routing import Route, find_entry
 
@@ -10,6 +11,7 @@ Mode = Literal["json_schema", "tool", "json_object", "text"]
 MODES: tuple[Mode, ...] = ("json_schema", "tool", "json_object", "text")
 
 _TAKES_SCHEMAS = frozenset({"ollama", "ollama_chat"})  # by their `format`, though LiteLLM's map says nothing of it
+_TAKEN_NATIVELY = ("supports_native_structured_output", "supports_bedrock_native_structured_output_by_default")
 _ENOUGH = 4  # more replies out of form than in it, until the next way is tried
 
 
@@ -18,9 +20,17 @@ def first_mode(route: Route, *, api_base: str | None) -> Mode:
     if route.library == "function":
         return "text"
     entry = find_entry(route, api_base=api_base)
+    if _streams_tools_only(entry):
+        return "tool"
     if not entry or entry.get("supports_response_schema") or entry.get("litellm_provider") in _TAKES_SCHEMAS:
         return "json_schema"
     return "tool" if entry.get("supports_function_calling") else "json_object"
+
+
+def _streams_tools_only(entry: Mapping[str, Any]) -> bool:
+    """Whether LiteLLM makes a tool of a schema itself, and then does not stream what is called (1.110.2, Bedrock)."""
+    is_bedrock = entry.get("litellm_provider") in ("bedrock", "bedrock_converse")
+    return is_bedrock and bool(entry.get("supports_tool_choice")) and not any(map(entry.get, _TAKEN_NATIVELY))
 
 
 class ModeMemory:
