@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -21,6 +21,7 @@ from minirag.reading import OpenIndex
 from minirag.reasoner import ReadsAloud, who_does
 from minirag.records import (
     Answer,
+    Budget,
     Citation,
     ContextItem,
     Evidence,
@@ -61,18 +62,24 @@ class Way(NamedTuple):
     options: Mapping[str, Any]
 
 
-async def retrieve_alone(question: str, index: AnyIndex, way: Way) -> Evidence:
-    """What `ask` would show to the reader."""
-    with _opened(index, way) as opened:
-        return await _retrieve(
-            question, opened, opened.reasoner(way.model, Ledger(), models=way.models, prompts=way.prompts), way
-        )
+async def retrieve_alone(
+    question: str, index: AnyIndex, way: Way, *, max_cost: float | Budget | None = None
+) -> Evidence:
+    """What `ask` would show to the reader.
+
+    Raises:
+        BudgetExceededError: When a call might cost more than is left.
+    """
+    ledger = Ledger(max_cost=max_cost)
+    with nullcontext() if max_cost is None else counting(ledger), _opened(index, way) as opened:
+        reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)
+        return await _retrieve(question, opened, reasoner, way)
 
 
 class Limits(NamedTuple):
-    """What an answer may take: dollars and seconds; None for as much as it takes."""
+    """What an answer may take: dollars, or a budget that it shares, and seconds; None for as much as it takes."""
 
-    max_cost: float | None
+    max_cost: float | Budget | None
     time_limit: float | None
 
 
@@ -102,7 +109,7 @@ async def _ask(
     index: AnyIndex,
     way: Way,
     *,
-    max_cost: float | None,
+    max_cost: float | Budget | None,
     tell: Callable[[str], None] | None = None,
 ) -> Answer:
     ledger = Ledger(max_cost=max_cost, keeps_calls=True)

@@ -173,7 +173,7 @@ class BudgetExceededError(MiniragError):
         needed: Dollars that the next call might have cost, by an estimate that is rather high.
         usage: What the run took, a `minirag.Usage`.
         report: What an `add` or `delete` did, a `minirag.AddReport` or `DeleteReport`: what it names is in the index,
-            or gone from it. None for other runs.
+            or gone from it. Of an evaluation, how many questions were answered. None for other runs.
     """
 
     def __init__(self, *, limit: float, spent: float, needed: float) -> None:

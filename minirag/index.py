@@ -18,6 +18,7 @@ from minirag.pruning import MOST, REFUSED, Seen, find_gone
 from minirag.reading import OpenIndex, normalise_name
 from minirag.records import (
     AddReport,
+    Budget,
     DeleteReport,
     Estimate,
     Failure,
@@ -60,7 +61,7 @@ class Index(OpenIndex):
         reextract: bool = False,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
-        max_cost: float | None = None,
+        max_cost: float | Budget | None = None,
         prune: bool = False,
         prune_most: float = MOST,
     ) -> AddReport:
@@ -76,7 +77,8 @@ class Index(OpenIndex):
             triples: Knowledge triples (head, relation, tail) made elsewhere, by document id: they take the place of
                 those that would be extracted.
             on_skip: Told each file that a folder's walk passed over.
-            max_cost: Dollars that this call may spend; None for no limit.
+            max_cost: Dollars that this call may spend, or a `minirag.records.Budget` that several calls share; None for
+                no limit.
             prune: Afterwards delete what came from the folders among `documents` and is gone from them; see `prune`.
             prune_most: The share of a folder's documents that may go, from 0 to 1. Where it is more, none goes, and the
                 report's `failed` says so.
@@ -108,7 +110,7 @@ class Index(OpenIndex):
         reextract: bool = False,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         on_skip: Callable[[Path], None] | None = None,
-        max_cost: float | None = None,
+        max_cost: float | Budget | None = None,
         prune: bool = False,
         prune_most: float = MOST,
     ) -> AddReport:
@@ -285,7 +287,7 @@ class Index(OpenIndex):
         reextract: bool,
         triples: Mapping[str, Iterable[Sequence[str]]] | None,
         on_skip: Callable[[Path], None] | None,
-        max_cost: float | None,
+        max_cost: float | Budget | None,
         pruning: float | None,
     ) -> AddReport:
         from minirag.loading import find_folders, load
@@ -344,7 +346,7 @@ class Index(OpenIndex):
         *,
         named: str,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
-        max_cost: float | None = None,
+        max_cost: float | Budget | None = None,
     ) -> Report:
         if self._store.mode == "r":
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")

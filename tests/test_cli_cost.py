@@ -14,12 +14,15 @@ from click.testing import CliRunner, Result
 
 from minirag import Document, Index
 from minirag.cli import program
+from minirag.encoder import SHIPPED
+from minirag.evaluation.results import read_runs
 from tests.loopback import Entry, Loopback, Served, honest
 
 pty = pytest.importorskip("pty")  # not on Windows
 
 QUESTION = "Who directed Aylwin?"
 REPLY = json.dumps({"found": True, "answer": "Henry Edwards\u0007 directed it.", "items": [1]})
+RUN = re.compile(r"^\| people +\| (\w+) +\| openai/any +\|", re.MULTILINE)  # in eval's first table
 MODEL = ("--model", "openai/any", "--price", "10", "30")
 
 
@@ -113,3 +116,97 @@ def test_the_log_is_shown_where_it_is_asked_for(notes: Path, flags: tuple[str, .
     assert set(re.findall(r"^\d\d:\d\d:\d\d ([A-Z]+) minirag", result.stderr, re.MULTILINE)) == levels
     assert ("answered by indexrag with openai/any: 1 call" in result.stderr) is bool(levels)
     assert "secret" not in result.stderr
+
+
+# --- eval and delete -----------------------------------------------------------------------------------------------
+
+
+def write_dataset(folder: Path) -> Path:
+    """Four people, and two questions about each."""
+    folder.mkdir()
+    people = ["Ada Holm", "Boris Lund", "Carla Wirth", "Dario Neri"]
+    corpus = [{"id": f"p{n}", "title": name, "text": f"{name} was born in Karsund."} for n, name in enumerate(people)]
+    questions = [
+        {"question": f"{asked} was {name} born?", "answers": ["Karsund"], "gold_passage_ids": [f"p{n}"]}
+        for n, name in enumerate(people)
+        for asked in ("Where", "In which town")
+    ]
+    (folder / "corpus.json").write_text(json.dumps(corpus), encoding="utf-8")
+    (folder / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    return folder
+
+
+def test_an_evaluation_stops_at_a_cost_and_goes_on(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = notes.parent
+    monkeypatch.chdir(folder)
+    strategies = ("--strategy", "naive", "--strategy", "indexrag")
+    with Loopback(honest) as server:
+        named = (*MODEL, "--api-base", server.api_base, "--concurrency", "2")
+        asked = ("eval", write_dataset(folder / "people"), "--index", "p.usearch", *strategies, *named)
+
+        none = run(*asked, "--max-cost", "0.0001")
+        assert (none.exit_code, none.stdout, server.requests) == (1, "", [])
+        last = none.stderr.splitlines()[-1]
+        assert last.startswith("Error: stopped at $0.0000 of max_cost=$0.0001: the next call may cost up to $0.0")
+        assert last.endswith("is kept: the same add with a new max_cost goes on from there")
+
+        some = run(*asked, "--max-cost", "0.1")
+        assert some.exit_code == 1
+        answered = re.search(r"stopped at \$(0\.\d+) of .* \d of 8 questions by (naive|indexrag) were", some.stderr)
+        assert answered is not None
+        assert 0 < float(answered[1]) <= 0.1
+        assert "kept: the same run with a new max_cost goes on from there" in some.stderr
+        finished = ["naive", "indexrag"].index(answered[2])
+        assert RUN.findall(some.stdout) == ["naive", "indexrag"][:finished]
+        for _ in range(5):
+            if some.exit_code == 0:
+                break
+            some = run(*asked, "--max-cost", "0.1")
+    assert some.exit_code == 0
+    assert RUN.findall(some.stdout) == ["naive", "indexrag"]
+    assert server.tasks().count("extract") == 4
+    assert server.tasks().count("read") == 16
+
+
+def test_an_evaluation_that_cannot_keep_its_budget_asks_nothing(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = notes.parent
+    monkeypatch.chdir(folder)
+    people = write_dataset(folder / "people")
+    run("eval", people, "--index", "p.usearch", "--model", "offline", "--no-read")
+    with Loopback(honest) as server:
+        asked = ("eval", people, "--index", "p.usearch", "--model", "openai/any", "--api-base", server.api_base)
+        result = run(*asked, "--max-cost", "1", "--yes")
+    assert (result.exit_code, server.requests) == (1, [])
+    assert "openai/any: its price is unknown, so max_cost cannot be kept" in result.stderr
+
+
+def test_an_evaluation_takes_another_encoder(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = notes.parent
+    monkeypatch.chdir(folder)
+    (folder / "encoder").mkdir()
+    for file in SHIPPED.iterdir():
+        (folder / "encoder" / file.name).write_bytes(file.read_bytes())
+    config = json.loads((SHIPPED / "config.json").read_text(encoding="utf-8"))
+    config |= {"name": "other", "document_prefix": "p: ", "fingerprint": "f" * 16}
+    (folder / "encoder" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    asked = ("eval", write_dataset(folder / "people"), "--index", "p.usearch", "--model", "offline", "--no-read")
+
+    assert run(*asked, "--encoder", "./encoder").exit_code == 0
+    assert read_runs(next(Path("minirag-runs").glob("*.json")))[0].settings["encoder"] == "other"
+    wrong = run("eval", "people", "--index", notes, "--model", "offline", "--encoder", "./encoder")
+    assert wrong.exit_code == 1
+    assert "notes.usearch: was built with encoder" in wrong.stderr
+
+
+def test_deleting_stops_at_a_cost(notes: Path) -> None:
+    with Index(notes, model="offline") as index:
+        index.add([Document(name, f"{name} met Otto Vane in Karsund.") for name in ("a", "b", "c")], progress=False)
+    with Loopback(honest) as server:
+        arguments = ("--index", notes, *MODEL, "--api-base", server.api_base, "--max-cost")
+        stopped = run("delete", "a", "gone", *arguments, "0.0001")
+        assert (stopped.exit_code, server.requests) == (1, [])
+        assert stopped.stdout.splitlines()[0] == "deleted 1, missing 1"
+        assert "failed: gone: the index has no such document" in stopped.stderr
+        assert "1 documents were deleted; what they left to be bridged afresh waits for the next add" in stopped.stderr
+        assert run("delete", "aylwin", *arguments, "1").exit_code == 0
+        assert server.tasks() == ["bridge"]

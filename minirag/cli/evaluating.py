@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ import click
 
 from minirag.cli.options import (
     FILE,
+    cost_options,
+    encoder_option,
     k_option,
     model_arguments,
     model_options,
@@ -20,21 +23,22 @@ from minirag.cli.options import (
     shows_bars,
     strategy_options,
 )
-from minirag.cli.printing import echo_note, end_with
+from minirag.cli.printing import echo_failures, echo_note, end_with
 from minirag.cli.running import command
 from minirag.cli.sweeps import parse_sweep, sweep_option
+from minirag.errors import BudgetExceededError
 from minirag.index import Index
+from minirag.records import Budget, Failure
 from minirag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from minirag.evaluation.costing import Forecast
     from minirag.evaluation.datasets import Dataset
     from minirag.evaluation.results import Run
     from minirag.evaluation.scaling import Scaling
     from minirag.evaluation.variants import Variant
-    from minirag.records import Failure
 
 _RUNS = Path("minirag-runs")
 
@@ -63,6 +67,8 @@ _RUNS = Path("minirag-runs")
     help="How to retrieve; may be given several times.",
 )
 @model_options
+@cost_options
+@encoder_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Ask N of the questions, drawn by the seed.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Another one draws other questions.")
 @k_option
@@ -103,6 +109,9 @@ def evaluate(
     strategies: tuple[str, ...],
     model: str | None,
     api_base: str | None,
+    price: tuple[float, float] | None,
+    encoder: str | None,
+    max_cost: float | None,
     output: Path | None,
     report: Path | None,
     quiet: bool,
@@ -113,7 +122,7 @@ def evaluate(
     A data set is a folder with questions.json and corpus.json, or a file of questions: as HotpotQA, 2WikiMultiHopQA,
     MuSiQue, DPR and Bamboogle publish them, or your own {question, answers, gold_ids}. Prints recall@k, exact match,
     F1, time and cost, and what differs by more than chance. Given files of runs, or a folder of them, instead, nothing
-    is asked again.
+    is asked again. --max-cost is for indexing and all runs together; the same command goes on from where it stopped.
     """
     from minirag.evaluation.measured_files import find_measured, read_measured
 
@@ -126,14 +135,26 @@ def evaluate(
         return
     if path is None:
         raise click.UsageError("Missing option '--index'.")
-    arguments = model_arguments(model, api_base)
+    arguments = {**model_arguments(model, api_base, price), "encoder": encoder}
     settings = {name: given.pop(name) for name in ("limit", "seed", "concurrency", "scoring", "folder")}
     asking = {name: given.pop(name) for name in ("ask_above", "yes")}
     settings["read"] = not given.pop("no_read")
     variants = _variants(strategies, given)
     if not quiet:
         note_offline(model, "evaluating")
-    runs, failures = _evaluate_all(sources, path, variants, arguments, settings, asking, quiet=quiet)
+    runs: list[Run] = []
+    failures: list[Failure] = []
+    try:
+        for run, failed in _evaluate_all(
+            sources, path, variants, arguments, settings, {**asking, "max_cost": max_cost}, quiet=quiet
+        ):
+            runs += [] if run is None else [run]
+            failures += failed
+    except BudgetExceededError:
+        if runs:
+            _conclude(runs, output, report)
+        echo_failures(failures)
+        raise
     _conclude(runs, output, report)
     end_with(failures)
 
@@ -158,7 +179,8 @@ def _evaluate_all(
     asking: Mapping[str, Any],
     *,
     quiet: bool,
-) -> tuple[list[Run], list[Failure]]:
+) -> Iterator[tuple[Run | None, Sequence[Failure]]]:
+    """Index each data set and ask its questions: gives what failed of the indexing, then each run when it is done."""
     from minirag.evaluation.datasets import load_dataset
     from minirag.evaluation.runs import build_index
 
@@ -171,17 +193,19 @@ def _evaluate_all(
         for each in _forecast(dataset, place, variants, arguments, settings, progress=bars)
     ]
     _confirm(expected, **asking)
-    runs: list[Run] = []
-    failures: list[Failure] = []
+    budget = Budget.of(asking["max_cost"])
     for dataset, place in zip(datasets, places, strict=True):
         _note_absent(dataset, quiet=quiet)
-        failures += build_index(dataset, place, progress=bars, **arguments).failed
+        try:
+            built = build_index(dataset, place, progress=bars, max_cost=budget, **arguments)
+        except BudgetExceededError as error:
+            yield None, error.report.failed if error.report is not None else ()
+            raise
+        yield None, built.failed
         with Index(place, mode="r", **arguments) as opened:
             for variant in variants:
-                run = _evaluate_one(dataset, opened, variant, settings, progress=bars)
-                failures += run.failed
-                runs.append(run)
-    return runs, failures
+                run = _evaluate_one(dataset, opened, variant, {**settings, "max_cost": budget}, progress=bars)
+                yield run, run.failed
 
 
 def _evaluate_one(
@@ -234,7 +258,7 @@ def _forecast(
     return forecast(dataset, place, variants, **limits, **arguments)
 
 
-def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool) -> None:
+def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool, max_cost: float | None) -> None:
     """Say what it would cost, and ask where that is much or unknown."""
     if not expected:
         return
@@ -242,10 +266,11 @@ def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool) -> No
         cost = "price unknown" if each.cost is None else f"${each.cost:,.2f}"
         click.echo(f"{each.what}: at most {each.calls:,} calls, some {each.tokens:,} tokens, {cost}", err=True)
     costs = [each.cost for each in expected if each.cost is not None]
-    is_known = len(costs) == len(expected)
-    if yes or (is_known and sum(costs) <= ask_above):
+    known = sum(costs) if len(costs) == len(expected) else inf
+    most = known if max_cost is None else min(known, max_cost)
+    if yes or most <= ask_above:
         return
-    told = f"${sum(costs):,.2f} in all" if is_known else "The price is unknown"
+    told = "The price is unknown" if most == inf else f"${most:,.2f} in all"
     click.confirm(f"{told}. Go on?", abort=True, err=True)
 
 

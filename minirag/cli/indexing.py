@@ -16,6 +16,7 @@ import click
 from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     cost_options,
+    encoder_option,
     index_option,
     model_arguments,
     model_options,
@@ -30,7 +31,7 @@ from minirag.errors import BudgetExceededError
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
-from minirag.records import AddReport, Failure, Prompts, Settings
+from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.store import Mode
 from minirag.wording import count, describe_usage, one_line
 
@@ -42,7 +43,7 @@ from minirag.wording import count, describe_usage, one_line
 @index_option
 @model_options
 @cost_options
-@click.option("--encoder", metavar="NAME", help="A folder with an ONNX encoder, or a LiteLLM embedding model's name.")
+@encoder_option
 @click.option("--passage-tokens", type=int, metavar="N", help="Window of a passage [the encoder's].")
 @click.option("--bridge-min-documents", type=int, metavar="N", help="A name bridges if N documents share it [2].")
 @click.option("--bridge-max-documents", type=int, metavar="N", help="And if no more than N do [10].")
@@ -116,19 +117,34 @@ def index(
 @click.argument("ids", nargs=-1, required=True, metavar="IDS...")
 @index_option
 @model_options
+@cost_options
 @quiet_option
-def delete(ids: tuple[str, ...], *, path: Path, model: str | None, api_base: str | None, quiet: bool) -> None:
+def delete(
+    ids: tuple[str, ...],
+    *,
+    path: Path,
+    model: str | None,
+    api_base: str | None,
+    max_cost: float | None,
+    price: tuple[float, float] | None,
+    quiet: bool,
+) -> None:
     """Delete documents by id, with everything derived from them.
 
-    Names that other documents still share are bridged afresh, by the model.
+    Names that other documents still share are bridged afresh, by the model. What --max-cost does not pay for waits for
+    the next index; the documents are gone all the same.
     """
     require_index(path)
-    with Index(path, **model_arguments(model, api_base)) as opened:
-        report = opened.delete(ids, progress=shows_bars(quiet=quiet))
-        if not quiet:
-            click.echo(f"deleted {len(report.deleted):,}, missing {len(report.missing):,}")
-            click.echo(f"{opened.model}: {describe_usage(report.usage)}")
-    end_with([*(Failure(missing, "the index has no such document") for missing in report.missing), *report.failed])
+    with Index(path, **model_arguments(model, api_base, price)) as opened:
+        try:
+            report = opened.delete(ids, progress=shows_bars(quiet=quiet), max_cost=max_cost)
+        except BudgetExceededError as error:
+            if error.report is not None:  # else nothing was deleted, as its vectors could not be paid for
+                _echo_deleted(error.report, opened, quiet=quiet)
+                echo_failures(_failures_of(error.report))
+            raise
+        _echo_deleted(report, opened, quiet=quiet)
+    end_with(_failures_of(report))
 
 
 @command(epilog="\b\nExample:\n  minirag compact --index notes.usearch")
@@ -145,6 +161,16 @@ def compact(*, path: Path, quiet: bool) -> None:
         opened.compact()
         if not quiet:
             click.echo(f"{path}: {before / 1e6:,.2f} MB before, {opened.info().bytes / 1e6:,.2f} MB now")
+
+
+def _echo_deleted(report: DeleteReport, opened: Index, *, quiet: bool) -> None:
+    if not quiet:
+        click.echo(f"deleted {len(report.deleted):,}, missing {len(report.missing):,}")
+        click.echo(f"{opened.model}: {describe_usage(report.usage)}")
+
+
+def _failures_of(report: DeleteReport) -> list[Failure]:
+    return [*(Failure(missing, "the index has no such document") for missing in report.missing), *report.failed]
 
 
 def _was_refused(report: AddReport) -> bool:

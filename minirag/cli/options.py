@@ -170,6 +170,11 @@ _MODEL_LIMITS: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+encoder_option = click.option(
+    "--encoder", metavar="NAME", help="A folder with an ONNX encoder, or a LiteLLM embedding model's name."
+)
+
+
 def cost_options(function: Decorated) -> Decorated:
     """`--max-cost` and `--price`."""
     max_cost = click.option(

@@ -11,8 +11,8 @@ from typing import Any
 from tqdm import tqdm
 
 from minirag import loop
-from minirag.answering import aask, aretrieve
-from minirag.errors import IndexFileError, LLMSetupError, MiniragError
+from minirag.asking import Limits, Way, ask_in_time, retrieve_alone
+from minirag.errors import BudgetExceededError, IndexFileError, InputError, LLMSetupError, MiniragError
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.metrics import answer_rank, gold_ranks
 from minirag.evaluation.results import DEPTHS, QuestionResult
@@ -20,9 +20,35 @@ from minirag.evaluation.resuming import ResultLog
 from minirag.evaluation.scoring import Scoring, scorer
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.records import Budget, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How far a run came that its budget stopped.
+
+    Attributes:
+        strategy: Of the run.
+        answered: How many of its questions were answered, in earlier runs too.
+        questions: How many it has.
+        kept: Whether the answers are on disk.
+        usage: What its questions took in this run.
+    """
+
+    strategy: str
+    answered: int
+    questions: int
+    kept: bool
+    usage: Usage
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What is there, and what does the rest."""
+        how = "kept: the same run with a new max_cost goes on from there" if self.kept else "lost, for want of `resume`"
+        return f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +63,7 @@ class Asking:
         read: Whether answers are read, or evidence is only retrieved.
         options: See there.
         scoring: How answers are scored.
+        budget: What all questions together may take; None for no limit.
     """
 
     index: Index
@@ -46,6 +73,7 @@ class Asking:
     read: bool
     options: Mapping[str, Any]
     scoring: Scoring
+    budget: Budget | None = None
 
     def describe(self) -> dict[str, Any]:
         """What the results depend on, but for the index and the questions."""
@@ -63,21 +91,31 @@ class Asking:
         """Ask every question that the log does not hold yet; results in the order of the questions.
 
         What the log holds is scored afresh: it may have been scored by other rules.
+
+        Raises:
+            BudgetExceededError: When the next call might cost more than is left; its `report` is an `Answered`.
         """
         held = {} if log is None else log.done
         done = {q.id: self._score(held[q.id], q) for q in questions if q.id in held}
         pending = [question for question in questions if question.id not in done]
+        spent: list[Usage] = []
         with tqdm(total=len(questions), desc=self.strategy, disable=None if progress else True) as bar:
             bar.update(len(done))
 
             def keep(result: QuestionResult) -> None:
                 done[result.id] = result
+                spent.append(result.usage)
                 bar.update()
                 if log is not None:
                     log.append(result)
 
-            if pending:
-                loop.run(self._ask_all(pending, concurrency, keep))
+            try:
+                if pending:
+                    loop.run(self._ask_all(pending, concurrency, keep))
+            except BudgetExceededError as error:
+                usage = sum(spent, error.usage)
+                error.end_run(usage, Answered(self.strategy, len(done), len(questions), log is not None, usage))
+                raise
         return tuple(done[question.id] for question in questions)
 
     async def _ask_all(
@@ -91,11 +129,25 @@ class Asking:
         if self.strategy in ONE_SHOT or self.model == OFFLINE:
             timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions)}
 
+        stops: list[BudgetExceededError] = []
+
         async def answer(question: Question) -> None:
-            result = await self._guard(question, self._answer(question))
-            keep(replace(result, retrieval_seconds=timed.get(question.id)))
+            if stops:  # no further one begins; those whose calls are all paid for come to their ends
+                return
+            try:
+                result = await self._guard(question, self._answer(question))
+            except BudgetExceededError as error:
+                stops.append(error)
+            else:
+                keep(replace(result, retrieval_seconds=timed.get(question.id)))
 
         await _side_by_side(answer, questions, concurrency)
+        if stops:
+            raise stops[0]
+
+    @property
+    def _way(self) -> Way:
+        return Way(self.strategy, self.k, self.model, None, None, None, self.options)
 
     async def _retrieve_all(self, questions: Sequence[Question]) -> AsyncIterator[QuestionResult]:
         """Retrieve alone, one question after the other, timed."""
@@ -105,17 +157,13 @@ class Asking:
 
     async def _retrieve(self, question: Question) -> QuestionResult:
         began = perf_counter()
-        evidence = await aretrieve(
-            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
-        )
+        evidence = await retrieve_alone(question.text, self.index, self._way, max_cost=self.budget)
         seconds = perf_counter() - began
         return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds)
 
     async def _answer(self, question: Question) -> QuestionResult:
         began = perf_counter()
-        answer = await aask(
-            question.text, self.index, strategy=self.strategy, k=self.k, model=self.model, **self.options
-        )
+        answer = await ask_in_time(question.text, self.index, self._way, Limits(self.budget, None))
         seconds = perf_counter() - began
         ranked = self._rank(question, answer.ranking)
         answered = replace(ranked, answer=answer.text, found=answer.found, usage=answer.usage, seconds=seconds)
@@ -148,7 +196,7 @@ class Asking:
         """The result, or that there is none and why; what would befall every question ends the run."""
         try:
             return await work
-        except (LLMSetupError, IndexFileError):
+        except (LLMSetupError, IndexFileError, InputError, BudgetExceededError):
             raise
         except MiniragError as error:
             wrong = 0.0 if self.read else None

@@ -47,6 +47,7 @@ def forecast(
     variants: Sequence[Variant],
     *,
     model: str,
+    encoder: str | Path | None = None,
     limit: int | None = None,
     read: bool = True,
     progress: bool = True,
@@ -59,6 +60,7 @@ def forecast(
         path: The index file, or where it is to be.
         variants: The strategies with their options.
         model: A LiteLLM name; offline all of it is free.
+        encoder: As for `Index`.
         limit: How many of the questions.
         read: Whether answers are read.
         progress: Show a bar.
@@ -79,7 +81,7 @@ def forecast(
     with tempfile.TemporaryDirectory() as scratch:
         place = path if Path(path).exists() else Path(scratch) / "empty.usearch"
         found = []
-        with Index(place, model=model, **llm_options) as index:
+        with Index(place, model=model, encoder=encoder, **llm_options) as index:
             if dataset.documents:
                 estimate = index.estimate(dataset.documents, progress=progress)
                 what = f"indexing {estimate.documents:,} documents of {dataset.name}"

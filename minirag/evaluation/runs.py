@@ -17,7 +17,7 @@ from minirag.evaluation.resuming import ResultLog, log_in, name_run
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.records import AddReport, IndexInfo
+from minirag.records import AddReport, Budget, IndexInfo
 
 # The settings that say what was asked and how, and not of which state of the index.
 ASKED = ("dataset", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
@@ -31,6 +31,7 @@ def build_index(
     model: str | None = None,
     encoder: str | Path | None = None,
     progress: bool = True,
+    max_cost: float | Budget | None = None,
     **llm_options: Any,  # noqa: ANN401
 ) -> AddReport:
     """Create the index of a data set, or add to it what it lacks; nothing happens where it is whole.
@@ -41,10 +42,13 @@ def build_index(
         model: As for `Index`; likewise `encoder` and `llm_options`.
         encoder: See there.
         progress: Show a bar.
-        llm_options: See there.
+        max_cost: As for `Index.add`.
+        llm_options: As for `Index`.
 
     Raises:
-        InputError: If the data set has no corpus and there is no such file.
+        InputError: If the data set has no corpus and there is no such file, or `max_cost` is given for a model of
+            unknown price.
+        BudgetExceededError: As `Index.add` raises it.
         IndexFileError: As `Index` and `Index.add` raise it.
         LLMSetupError: When the model cannot be called at all.
     """
@@ -53,7 +57,7 @@ def build_index(
             raise InputError(f"{dataset.name} has no corpus, and there is no index {path} to ask its questions of")
         return AddReport()
     with Index(path, model=model, encoder=encoder, **llm_options) as index:
-        return index.add(dataset.documents, triples=dataset.triples or None, progress=progress)
+        return index.add(dataset.documents, triples=dataset.triples or None, progress=progress, max_cost=max_cost)
 
 
 def evaluate(
@@ -70,6 +74,7 @@ def evaluate(
     scoring: Scoring = DEFAULT,
     resume: str | Path | None = None,
     progress: bool = True,
+    max_cost: float | Budget | None = None,
     **options: Any,  # noqa: ANN401
 ) -> Run:
     """Ask an index the questions of a data set and score what comes back.
@@ -91,11 +96,16 @@ def evaluate(
         resume: A file that keeps results as they come, or a folder that has such a file for each run. What it holds is
             not asked again.
         progress: Show a bar, where standard error is a terminal.
+        max_cost: Dollars that all questions together may take, or a budget that indexing and several runs share; None
+            for no limit.
         options: Of the strategy.
 
     Raises:
         ValueError: On a limit, k or concurrency below 1, an unknown strategy or scoring, or a wrong option of it.
-        InputError: If a gold document is not in the index, or `resume` is not a file of this very run.
+        InputError: If a gold document is not in the index, `resume` is not a file of this very run, the index lacks
+            what the strategy needs, or `max_cost` is given for a model of unknown price.
+        BudgetExceededError: When the next call might cost more than `max_cost` leaves; what was answered before is in
+            `resume`, and `error.report` tells how much that is.
         LLMSetupError: If the model cannot be called at all; what was answered before is in `resume`.
         IndexFileError: If the index cannot be read.
     """
@@ -108,7 +118,7 @@ def evaluate(
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     scorer(scoring)
     info = index.info()
-    asking = Asking(index, strategy, name, k, read, options, scoring)
+    asking = Asking(index, strategy, name, k, read, options, scoring, Budget.of(max_cost))
     conditions = asking.describe() | {"dataset": dataset.name, "encoder": info.encoder, "index_bytes": info.bytes}
     versions = library_versions()
     kept = conditions | {"minirag": versions.get("minirag")}

@@ -28,7 +28,7 @@ class Reservation:
 
 
 class Budget:
-    """Dollars that a run may spend. Used from one event loop.
+    """Dollars that a run, or several that share it, may spend. Used from one event loop.
 
     A call that does not fit beside those in flight waits until they have said what they took: estimates are high, so
     much comes back. Once one does not fit though nothing is in flight, the run has ended, and every further call is
@@ -53,6 +53,15 @@ class Budget:
         self._waiting: list[asyncio.Future[None]] = []
         self._longest: dict[str, int] = {}
         self._has_ended = False
+
+    @classmethod
+    def of(cls, max_cost: float | Budget | None) -> Budget | None:
+        """A new one of so many dollars; one that is given stays, None is no limit.
+
+        Raises:
+            ValueError: If `max_cost` is no number of dollars.
+        """
+        return max_cost if max_cost is None or isinstance(max_cost, Budget) else cls(max_cost)
 
     def most_received(self, task: str) -> int:
         """How many tokens the next answer of a task may have, where nothing limits it."""

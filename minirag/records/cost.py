@@ -120,11 +120,11 @@ class Ledger:
         budget: What the run may spend; None for no limit.
     """
 
-    def __init__(self, *, max_cost: float | None = None, keeps_calls: bool = False) -> None:
+    def __init__(self, *, max_cost: float | Budget | None = None, keeps_calls: bool = False) -> None:
         """Start at nothing.
 
         Args:
-            max_cost: Dollars that the run may spend.
+            max_cost: Dollars that the run may spend, or a budget that it shares with others.
             keeps_calls: For a run that is short enough to remember each of them.
 
         Raises:
@@ -132,7 +132,7 @@ class Ledger:
         """
         self.by_task: dict[Task, Usage] = {}
         self.calls: list[Call] = []
-        self.budget = None if max_cost is None else Budget(max_cost)
+        self.budget = Budget.of(max_cost)
         self._keeps_calls = keeps_calls
         self._started = perf_counter()
 
