@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minirag.errors import InputError, MiniragError
-from minirag.evaluation.bench import Bench, Effort, run_bench
+from minirag.evaluation.bench import QUICK, Bench, Effort, run_bench
 from minirag.evaluation.fresh import peak_memory, run_fresh, run_yardstick, time_import
 from minirag.evaluation.measurements import Measurement, compare_recall
 from minirag.evaluation.results import QuestionResult, Run
@@ -61,6 +61,12 @@ def test_table_and_json() -> None:
         "runs": [],
         "machine": {"cores": 2},
     }
+
+
+def test_of_a_quick_run_limits_do_not_count() -> None:
+    bench = Bench("films", QUICK, (Measurement("import", 4.0, "×", 3.0),), (), {})
+    assert bench.table().splitlines()[2] == "| import | 4.00 ×   | at most 3.00 × | not counted |           |"
+    assert bench.to_dict()["quick"] is True
 
 
 def run_of(strategy: str, *ranks: int | None) -> Run:
