@@ -97,6 +97,15 @@ def test_a_vanished_folder_stays_vanished(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder there in which nobody can write")
+def test_a_place_where_nobody_can_write_is_not_told_as_a_writer() -> None:
+    with (
+        pytest.raises(IndexWriteError, match=r"notes\.usearch: its folder /proc cannot be written: "),
+        writer_lock(Path("/proc/notes.usearch")),
+    ):
+        pass
+
+
 @pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no fork there")
 def test_a_forked_child_does_not_inherit_it(tmp_path: Path) -> None:
     path = tmp_path / "notes.usearch"

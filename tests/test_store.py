@@ -475,7 +475,8 @@ def test_no_permission_is_told(tmp_path: Path) -> None:
     before = names_in(folder)
     done = run_child("forbidden", folder / "notes.usearch", tmp_path / "other.usearch")
     assert (done.returncode, done.stderr, names_in(folder)) == (0, "", before)
-    refusal = f"{folder / 'notes.usearch'}: no lock for writing can be had in {folder}: Permission denied"
+    remedy = "Give the index another place, or open it with mode='r' to read"
+    refusal = f"{folder / 'notes.usearch'}: its folder {folder} cannot be written: Permission denied. {remedy}"
     assert done.stdout == f"{refusal}\n3 3\n"
     folder.chmod(0o755)
 
@@ -486,7 +487,7 @@ def forbidden(path: str, other: str) -> None:
         warm.add(make_documents(2), progress=False)
     if os.geteuid() == 0:
         os.setuid(65_534)
-    with pytest.raises(IndexWriteError, match="no lock for writing") as caught:
+    with pytest.raises(IndexWriteError, match="cannot be written: Permission denied") as caught:
         index.add(make_documents(6), progress=False)
     print(caught.value)  # noqa: T201
     with open_offline(Path(path), mode="r") as reader:

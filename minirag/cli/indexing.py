@@ -32,6 +32,7 @@ from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
+from minirag.storage.discarding import leaving_nothing_empty
 from minirag.storage.store import Mode
 from minirag.wording import count, describe_usage, one_line
 
@@ -89,9 +90,12 @@ def index(
             paths, path, progress=shows_bars(quiet=quiet), **options, **model_arguments(model, api_base, price)
         )
         return
-    with Index(
-        path, encoder=encoder, settings=settings, prompts=prompts, **model_arguments(model, api_base, price)
-    ) as opened:
+    with (
+        leaving_nothing_empty(path),
+        Index(
+            path, encoder=encoder, settings=settings, prompts=prompts, **model_arguments(model, api_base, price)
+        ) as opened,
+    ):
         if not quiet:
             note_offline(model, "indexing")
         try:
@@ -110,7 +114,7 @@ def index(
             raise
         if not quiet:
             _echo_report(report, skipped, opened)
-    end_with(report.failed)
+        end_with(report.failed)
 
 
 @command(epilog="\b\nExample:\n  minirag delete docs/old.md docs/older.md --index notes.usearch")

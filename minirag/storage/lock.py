@@ -18,7 +18,7 @@ def writer_lock(path: Path) -> Iterator[None]:
 
     Raises:
         IndexLockedError: At once, when somebody else holds it.
-        IndexWriteError: When the folder is gone or cannot be written.
+        IndexWriteError: When the folder is gone or cannot be written, or its file system has no locks.
     """
     if not path.parent.is_dir():  # the lock would make it anew
         raise IndexWriteError(path, f"its folder {path.parent} is gone")
@@ -27,8 +27,10 @@ def writer_lock(path: Path) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
+        _check_folder(path, beside)
         raise IndexLockedError(path, _holder(beside)) from error
     except (OSError, NotImplementedError) as error:
+        _check_folder(path, beside)
         reason = getattr(error, "strerror", None) or str(error)
         raise IndexWriteError(path, f"no lock for writing can be had in {path.parent}: {reason}") from error
     try:
@@ -37,6 +39,23 @@ def writer_lock(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _check_folder(path: Path, beside: Path) -> None:
+    """Find out whether the lock is not had because no file can be: some systems tell that as if it were held.
+
+    Raises:
+        IndexWriteError: If it is so.
+    """
+    if beside.exists():  # opening and closing it could let go of a lock of this process
+        return
+    try:
+        with beside.open("ab"):
+            pass
+    except OSError as error:
+        remedy = "Give the index another place, or open it with mode='r' to read"
+        message = f"its folder {path.parent} cannot be written: {error.strerror or error}. {remedy}"
+        raise IndexWriteError(path, message) from error
 
 
 def _holder(lock_file: Path) -> int | None:
