@@ -6,6 +6,7 @@ import shutil
 import textwrap
 import unicodedata
 from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Protocol
 
 SNIPPET = 200  # characters of a passage
@@ -70,6 +71,13 @@ def snippet(text: str, *, about: Iterable[str]) -> str:
 def count(number: int, noun: str) -> str:
     """The number with its noun: "1 fact", "1,204 facts"."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def did_you_mean(given: str, known: Iterable[str]) -> str:
+    """A question to put behind a complaint about a name: " Did you mean 'kirag'?", or "" where none is near."""
+    by_folded = {name.casefold(): name for name in known}
+    near = get_close_matches(given.casefold(), by_folded, n=1)
+    return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 
 def describe_usage(usage: Spent) -> str:

@@ -282,5 +282,12 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
     path.write_text('{"question": "Who?", "answer": "x"}\nnot JSON\n', encoding="utf-8")
     examples = read_examples(path)
     assert next(examples).question == "Who?"
-    with pytest.raises(InputError, match=r"long\.jsonl, line 2: is not JSON"):
+    with pytest.raises(InputError, match=r"long\.jsonl, line 2: is not JSON: Expecting value \(column 1\)$"):
         next(examples)
+
+
+def test_what_is_no_json_is_told_with_one_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"x\.jsonl, line 2: is not JSON: Expecting ',' delimiter \(column 10\)$"):
+        read_text(tmp_path, '\n{"a": "b"\n', "x.jsonl")
+    with pytest.raises(InputError, match=r"x\.json: is not JSON: Expecting value \(line 2, column 3\)$"):
+        read_text(tmp_path, "[1,\n  x]", "x.json")

@@ -528,7 +528,8 @@ def test_litellm_parameters_and_modes_are_learned_likewise() -> None:
     [
         ("anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5: .*Missing Anthropic API Key"),
         ("gemini/gemini-2.5-flash", "Missing Gemini API key"),
-        ("nosuch/model", "LLM Provider NOT provided"),
+        ("nosuch/model", r"^nosuch/model: no provider is known by this name\. Give provider/name, .*or 'offline'\.$"),
+        ("ofline", r"^ofline: no provider is known by this name\. .* Did you mean 'offline'\?$"),
     ],
 )
 def test_litellm_without_key_or_provider(model: str, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -427,7 +427,7 @@ def test_a_broken_line_fails_alone() -> None:
     Path("a.ndjson").write_bytes(b"\n".join([json.dumps(LAMP).encode(), *broken, b"", json.dumps(OIL).encode()]))
     assert loaded("a.ndjson") == [
         DOCUMENTS[0],
-        Failure("a.ndjson:2", "is not JSON: Expecting ',' delimiter (column 1)"),
+        Failure("a.ndjson:2", "is not JSON: Expecting ',' delimiter (column 13)"),
         Failure("bad", "text is blank (a.ndjson:3)"),
         Failure("a.ndjson:4", "is not UTF-8: byte 0xE9 at offset 10. Convert it to UTF-8"),
         Failure("a.ndjson:5", "a document must be an object with 'text', not list"),

@@ -48,7 +48,7 @@ def shorten(value: object) -> str:
 def _parse(path: Path) -> Iterator[tuple[str, object]]:
     if path.suffix == ".jsonl":
         for where, line in _lines(path):
-            yield where, _decode(line, where)
+            yield where, _decode(line.rstrip("\r\n"), where, is_line=True)
     elif path.suffix in (".csv", ".tsv"):
         yield from _rows(path)
     else:
@@ -77,9 +77,13 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
         raise InputError(f"{path}: cannot be read: {error}") from error
 
 
-def _decode(text: str, where: str) -> object:
+def _decode(text: str, where: str, *, is_line: bool = False) -> object:
+    """Of a line of its own, `where` names the line, and a complaint only adds the column."""
     try:
         return json.loads(text)
+    except json.JSONDecodeError as error:
+        place = f"column {error.colno}" if is_line else f"line {error.lineno}, column {error.colno}"
+        raise InputError(f"{where}: is not JSON: {error.msg} ({place})") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{where}: is not JSON: {error}") from error
 

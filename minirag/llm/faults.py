@@ -23,8 +23,9 @@ _NO_KEY = re.compile(
     r"|api[ _-]?key not valid|no (?:api )?key is set|unable to locate credentials|must set the \w+ env",
     re.IGNORECASE,
 )
+_NO_PROVIDER = "LLM Provider NOT provided"  # LiteLLM's words for a name that it does not know
 _NO_MODEL = re.compile(
-    r"LLM Provider NOT provided|model[ _]not[ _]found|model \S+ (?:does not exist|not found)|(?:unknown|invalid) model"
+    rf"{_NO_PROVIDER}|model[ _]not[ _]found|model \S+ (?:does not exist|not found)|(?:unknown|invalid) model"
     r"|pip install",
     re.IGNORECASE,
 )
@@ -63,6 +64,11 @@ class Fault:
     wait: float | None = None
     parameter: str | None = None
     status: int | None = None
+
+    @property
+    def is_unknown_provider(self) -> bool:
+        """Whether LiteLLM knows nobody who serves a model of this name."""
+        return _NO_PROVIDER in self.reason
 
 
 class FaultError(Exception):

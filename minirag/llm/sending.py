@@ -22,6 +22,7 @@ from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import read_usage
 from minirag.records import Ledger, Usage
+from minirag.wording import did_you_mean
 
 _log = logging.getLogger(__name__)
 
@@ -157,6 +158,8 @@ class Sender:
 
     def _translate(self, error: FaultError) -> LLMError:
         fault, model = error.fault, self._model
+        if fault.kind == "setup" and fault.is_unknown_provider:
+            return LLMSetupError(model, unknown_provider(model))
         if fault.kind == "setup":
             hint = " (an api_base usually ends in /v1)" if fault.status == 404 else ""
             return LLMSetupError(model, fault.reason + hint)
@@ -173,6 +176,14 @@ class Sender:
         if fault.kind == "refused":
             return LLMReplyError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)
+
+
+def unknown_provider(model: str) -> str:
+    """What is wrong with a name that nobody serves; `offline` is the one name that is no provider's."""
+    return (
+        "no provider is known by this name. Give provider/name, such as openai/gpt-4o-mini or ollama/llama3.1, or the "
+        f"address of a server that has it (api_base), or 'offline'.{did_you_mean(model, ['offline'])}"
+    )
 
 
 def unknown_price(model: str) -> InputError:

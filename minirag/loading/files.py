@@ -128,7 +128,7 @@ def _read_lines(path: Path) -> Items:
 
 def _read_line(line: str, *, place: str) -> Document | Failure:
     try:
-        return document_from(_parsed(line), place=place)
+        return document_from(_parsed(line.rstrip("\n")), place=place)
     except InputError as error:
         return Failure(place, str(error))
 
