@@ -67,13 +67,14 @@ class Shareable:
         Args:
             target: A path, or an open binary file.
             format: "jsonl" has all of it (see `minirag.exporting`), "graphml" is a graph for networkx and Gephi (see
-                `minirag.exporting.graphml`); None goes by the suffix of the path.
+                `minirag.exporting.graphml`); None goes by the ending of the path: `.jsonl`, `.ndjson` or `.graphml`.
             vectors: Whether "jsonl" has the vectors; without them it is much smaller, and importing takes as long as
                 encoding.
             progress: As for `Index.add`.
 
         Raises:
-            ValueError: If the format is unknown, or the target is the index itself.
+            ValueError: If the format is unknown, or the ending of a path without `format`, or the target is the index
+                itself.
             OutputError: When the file cannot be written; it is then as it was.
         """
         from minirag.exporting import FORMATS, count_steps, export, format_of

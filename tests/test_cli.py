@@ -24,6 +24,7 @@ from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
 from minirag.demo import load_questions
 from minirag.evaluation.results import read_runs
 from minirag.records import Usage
+from minirag.retrieving import SearchMode
 from minirag.showing import find_path, path_lines
 from minirag.wording import describe_usage, one_line, snippet
 from tests.interrupts import hear_interrupts
@@ -389,6 +390,13 @@ def test_search_shows_hits_best_first(notes: Path) -> None:
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("mode", ["dense", "lexical", "hybrid"])
+def test_search_by_meaning_by_words_or_both(notes: Path, mode: SearchMode) -> None:
+    found = json.loads(run("search", "Weston", "--index", notes, "--mode", mode, "--json").stdout)["hits"]
+    with Index(notes, mode="r") as index:
+        assert [hit["id"] for hit in found] == [hit.id for hit in index.search("Weston", mode=mode)]
+
+
 def test_search_as_json(notes: Path) -> None:
     result = run("search", "Weston", "--index", notes, "--kind", "bridge", "--kind", "triple", "--json")
 
@@ -531,6 +539,11 @@ def test_repair_saves_into_a_new_file(notes: Path) -> None:
         (["eval", "docs"], "Missing option '--index'"),
         (["eval", "docs", "--index", "docs", "--json", "gone/x.json"], "there is no folder gone"),
         (["sing"], "No such command 'sing'"),
+        (["ask", "x", "--index", "notes.usearch", "--strategy", "indexrg"], "'ircot'. Did you mean 'indexrag'?"),
+        (["search", "x", "--index", "notes.usearch", "--kind", "Pasage"], "Did you mean 'passage'?"),
+        (["search", "x", "--index", "notes.usearch", "--mode", "hybird"], "Did you mean 'hybrid'?"),
+        (["search", "x", "--index", "notes.usearch", "--mode", "lexical", "--kind", "fact"], "finds passages only"),
+        (["export", "notes.usearch", "-o", "notes.csv"], "Name it .jsonl or .ndjson or .graphml, or give the format"),
     ],
 )
 def test_wrong_usage_exits_with_two(arguments: list[str], message: str, notes: Path) -> None:
@@ -597,6 +610,21 @@ def test_a_model_that_refuses_the_key_ends_in_one_line() -> None:
 
     assert result.exit_code == 1
     assert re.fullmatch(r"Error: openai/any: .+\n", result.stderr)
+
+
+def test_a_first_index_that_fails_leaves_no_empty_file(folder: Path) -> None:
+    with Loopback(lambda _: status(401, "Incorrect API key", code="invalid_api_key")) as server:
+        named = ("--index", "n.usearch", "--model", "openai/any", "--api-base", server.api_base)
+        assert run("index", "docs", *named).exit_code == 1
+    assert not (folder / "n.usearch").exists()
+    assert run("index", "gone.txt", "--index", "n.usearch").exit_code == 1
+    assert not (folder / "n.usearch").exists()
+    run("index", "docs", "gone.txt", "--index", "n.usearch")
+    assert len(Index(folder / "n.usearch", mode="r")) == 2
+    Index(folder / "mine.usearch").close()
+    before = (folder / "mine.usearch").read_bytes()
+    assert run("index", "gone.txt", "--index", "mine.usearch").exit_code == 1
+    assert (folder / "mine.usearch").read_bytes() == before
 
 
 def test_ctrl_c_keeps_what_was_done_and_says_how_to_go_on(folder: Path) -> None:

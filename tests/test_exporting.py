@@ -114,10 +114,13 @@ def test_an_empty_index(tmp_path: Path) -> None:
 def test_the_suffix_says_what_is_written(index: Index, tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     index.export(tmp_path / "notes.GraphML", progress=lambda *step: told.append(step))
-    index.export(str(tmp_path / "notes.txt"), progress=False)
+    for name in ("notes.ndjson", "notes"):
+        index.export(str(tmp_path / name), progress=False)
+        assert (tmp_path / name).read_bytes().startswith(b'{"type":"index"')
+    index.export(tmp_path / "notes.txt", format="jsonl", progress=False)
 
     assert (tmp_path / "notes.GraphML").read_bytes().startswith(b"<?xml")
-    assert (tmp_path / "notes.txt").read_bytes().startswith(b'{"type":"index"')
+    assert (tmp_path / "notes.txt").read_bytes() == (tmp_path / "notes").read_bytes()
     assert told == [("exporting", step, 3) for step in (1, 2, 3)]
 
 
@@ -127,6 +130,12 @@ def test_wrong_arguments(index: Index, tmp_path: Path) -> None:
     with pytest.raises(OutputError, match="could not be written: No such file or directory"):
         index.export(tmp_path / "no" / "notes.jsonl")
     assert list(tmp_path.iterdir()) == []
+    (tmp_path / "notes.csv").write_text("mine", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"ends in '\.csv'\. Name it \.jsonl or \.ndjson or \.graphml, or give the format"
+    ):
+        index.export(tmp_path / "notes.csv")
+    assert (tmp_path / "notes.csv").read_text(encoding="utf-8") == "mine"
 
 
 def test_through_a_filter_nothing_is_told_of_the_rest(tmp_path: Path) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from minirag import answering
+from minirag.cli.choices import Choice
 from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     FILE,
@@ -33,6 +34,7 @@ from minirag.models import OFFLINE
 from minirag.output import check_not_over
 from minirag.pages import write_page
 from minirag.records import KINDS, Kind, Prompts
+from minirag.retrieving import SearchMode
 from minirag.wording import one_line
 
 
@@ -109,21 +111,36 @@ def ask(
     "--kind",
     "kinds",
     multiple=True,
-    type=click.Choice(KINDS),
-    help="What to search for; may be given several times [fact and bridge].",
+    type=Choice(KINDS),
+    help="What to search for; may be given several times [fact and bridge; by words passage].",
+)
+@click.option(
+    "--mode",
+    type=Choice(get_args(SearchMode)),
+    default="dense",
+    show_default=True,
+    help="By meaning, by words, or both; the latter two find passages.",
 )
 @where_option
 @json_option
 def search(
-    query: str, *, path: Path, k: int, kinds: tuple[Kind, ...], where: dict[str, Any] | None, as_json: bool
+    query: str,
+    *,
+    path: Path,
+    k: int,
+    kinds: tuple[Kind, ...],
+    mode: SearchMode,
+    where: dict[str, Any] | None,
+    as_json: bool,
 ) -> None:
     """Find what is most similar to QUERY, without any model.
 
-    Each hit is shown with its cosine similarity and its documents.
+    Each hit is shown with its score and its documents: the cosine similarity, of words BM25's score, and of both the
+    sum of the ranks' reciprocals.
     """
     require_index(path)
     with Index(path, mode="r", model=OFFLINE) as opened:
-        hits = opened.search(query, k=k, kinds=kinds or None, where=where)
+        hits = opened.search(query, k=k, kinds=kinds or None, mode=mode, where=where)
         passes = bool(hits) or len(opened.filtered(where)) > 0
     if as_json:
         echo_json({"query": query, "hits": [asdict(hit) for hit in hits]})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from minirag.cli.choices import Choice
 from minirag.cli.running import COMPLETION, command
 
 SHELLS = ("bash", "zsh", "fish")
@@ -14,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
     epilog="\b\nExample:\n  minirag completion bash >> ~/.bashrc\n"
     "  minirag completion fish > ~/.config/fish/completions/minirag.fish"
 )
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
     """Print the script that completes minirag's commands and options in SHELL.

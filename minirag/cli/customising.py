@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from minirag.cli.choices import Choice
 from minirag.cli.options import FILE
 from minirag.cli.running import command
 from minirag.reasoner.standard import STANDARD
@@ -40,7 +41,7 @@ prompts_option = click.option(
 
 
 @command(epilog="\b\nExample:\n  minirag prompts read > prompts.toml\n  minirag ask ... --prompts prompts.toml")
-@click.argument("tasks", nargs=-1, type=click.Choice(THINKING), metavar="[TASKS...]")
+@click.argument("tasks", nargs=-1, type=Choice(THINKING), metavar="[TASKS...]")
 def prompts(tasks: tuple[Thinking, ...]) -> None:
     """Print the standard prompts as TOML, of all tasks or of TASKS, to change and give to --prompts.
 

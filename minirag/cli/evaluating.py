@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minirag.cli.choices import Choice
 from minirag.cli.options import (
     FILE,
     cost_options,
@@ -61,7 +62,7 @@ _RUNS = Path("minirag-runs")
     "--strategy",
     "strategies",
     multiple=True,
-    type=click.Choice(list(STRATEGIES)),
+    type=Choice(list(STRATEGIES)),
     default=["indexrag"],
     show_default=True,
     help="How to retrieve; may be given several times.",
@@ -80,7 +81,7 @@ _RUNS = Path("minirag-runs")
 )
 @click.option(
     "--scoring",
-    type=click.Choice(["minirag", "kirag", "indexrag"]),
+    type=Choice(["minirag", "kirag", "indexrag"]),
     default="minirag",
     show_default=True,
     help="Or as the released code of a paper does, to compare with its tables.",

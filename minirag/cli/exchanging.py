@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from minirag.cli.choices import Choice
 from minirag.cli.options import FILE, json_option, quiet_option, require_index, shows_bars
 from minirag.cli.printing import echo_json
 from minirag.cli.running import command
@@ -29,7 +30,7 @@ _FILE_OR_DASH = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
     "-o", "--output", type=_FILE_OR_DASH, default="-", show_default=True, metavar="FILE", help="- for standard output."
 )
 @click.option(
-    "--format", type=click.Choice(FORMATS), help="All of it, or a graph for networkx and Gephi [by the file's suffix]."
+    "--format", type=Choice(FORMATS), help="All of it, or a graph for networkx and Gephi [by the file's ending]."
 )
 @click.option("--no-vectors", is_flag=True, help="A much smaller JSON Lines file; importing computes them afresh.")
 @quiet_option

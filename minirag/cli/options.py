@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from minirag.cli.choices import Choice
 from minirag.cli.printing import echo_note
 from minirag.errors import IndexMissingError
 from minirag.filtering import parse_filter
@@ -35,7 +36,7 @@ index_option = click.option(
 
 
 strategy_option = click.option(
-    "--strategy", type=click.Choice(list(STRATEGIES)), help="How to retrieve [indexrag with a model, kirag offline]."
+    "--strategy", type=Choice(list(STRATEGIES)), help="How to retrieve [indexrag with a model, kirag offline]."
 )
 k_option = click.option(
     "-k", type=click.IntRange(min=1), help="How many pieces of evidence are read [10 facts, or 5 passages]."
@@ -50,17 +51,17 @@ def _switch_off(switch: str, name: str, text: str) -> Callable[[Decorated], Deco
 
 _STRATEGY_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option("--k-b", type=click.IntRange(min=0), help="indexrag, ircot: bridging facts among the evidence [3]."),
-    click.option("--mode", type=click.Choice(get_args(SearchMode)), help="naive: search by meaning, words, or both."),
-    click.option("--over", type=click.Choice(list(ircot.KINDS_OVER)), help="ircot: what is searched [indexrag]."),
+    click.option("--mode", type=Choice(get_args(SearchMode)), help="naive: search by meaning, words, or both."),
+    click.option("--over", type=Choice(list(ircot.KINDS_OVER)), help="ircot: what is searched [indexrag]."),
     click.option("--steps", type=_COUNT, help="kirag, ircot: most steps [5; offline 2]."),
     click.option(
         "--units",
-        type=click.Choice(list(kirag.KIND_OF)),
+        type=Choice(list(kirag.KIND_OF)),
         help="kirag: what chains are made of [triple; sentence where indexed offline].",
     ),
     click.option(
         "--query",
-        type=click.Choice(get_args(kirag.Query)),
+        type=Choice(get_args(kirag.Query)),
         help="kirag: search with the whole chain or its last unit [chain].",
     ),
     click.option("--pool", type=_COUNT, help="kirag: passages looked into per step [10]."),
@@ -68,7 +69,7 @@ _STRATEGY_OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--without",
         multiple=True,
-        type=click.Choice(SIGNALS),
+        type=Choice(SIGNALS),
         callback=lambda _, __, given: given or None,
         help="kirag: leave a signal out of the score, to see what it contributes.",
     ),

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from minirag.wording import did_you_mean
+
 _DEFAULT = "default"
 _SWITCH = {"yes": None, "no": False}  # switches are on unless they are off
 
@@ -33,7 +35,9 @@ def parse_sweep(text: str) -> tuple[str, list[Any]]:
     params = click.get_current_context().command.params
     param = next((each for each in params if each.name == name and isinstance(each, click.Option)), None)
     if param is None:
-        raise click.UsageError(f"--sweep {text}: there is no option --{name.replace('_', '-')}")
+        known = [each.opts[0] for each in params if isinstance(each, click.Option)]
+        given = f"--{name.replace('_', '-')}"
+        raise click.UsageError(f"--sweep {text}: there is no option {given}.{did_you_mean(given, known)}")
     return name, [_convert(param, value, text) for value in values]
 
 

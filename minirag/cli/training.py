@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from minirag.cli.choices import Choice
 from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
 from minirag.cli.printing import echo_note
 from minirag.cli.running import FailedError, command
@@ -18,6 +19,7 @@ from minirag.models import Models
 from minirag.progress import Progress
 from minirag.records import Ledger
 from minirag.training.settings import PRESETS, TrainingSettings
+from minirag.wording import did_you_mean
 
 if TYPE_CHECKING:
     from minirag.training.making import Making, Stage
@@ -42,11 +44,11 @@ _NEEDED = 'training needs torch and more: pip install "minirag[train]"'
     type=click.Path(file_okay=False, path_type=Path),
     help="Gets chains, log, checkpoint, weights, and the encoder in FOLDER/model; a stopped training goes on there.",
 )
-@click.option("--preset", type=click.Choice(list(PRESETS)), default="small", show_default=True, help="Settings.")
+@click.option("--preset", type=Choice(list(PRESETS)), default="small", show_default=True, help="Settings.")
 @click.option("--base", help="A folder with a BertModel, or a name on the Hugging Face hub [the preset's].")
 @click.option("--name", help="What the encoder calls itself [the folder's name].")
 @click.option(
-    "--stage", "stages", multiple=True, type=click.Choice(_STAGES), help="Only this step; may be given several times."
+    "--stage", "stages", multiple=True, type=Choice(_STAGES), help="Only this step; may be given several times."
 )
 @click.option("--triples", metavar="FILE", type=FILE, help="JSON list of {title, text, triples} by another extractor.")
 @click.option("--threads", type=click.IntRange(min=1), help="Of torch [one for each core].")
@@ -124,7 +126,8 @@ def change(settings: TrainingSettings, given: Sequence[str]) -> TrainingSettings
     for each in given:
         name, _, value = each.partition("=")
         if name not in kinds:
-            raise ValueError(f"there is no setting {name!r}; there are {', '.join(sorted(kinds))}")
+            near = did_you_mean(name, kinds)
+            raise ValueError(f"there is no setting {name!r}; there are {', '.join(sorted(kinds))}.{near}")
         changed[name] = _parse(name, str(kinds[name]), value)
     return replace(settings, **changed)
 

@@ -25,7 +25,8 @@ are ignored. Who makes such a file elsewhere may leave out "key", "id" except a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
 from typing import IO, TYPE_CHECKING, Literal, get_args
 
 from minirag.exporting.graphml import graphml_lines
@@ -39,11 +40,22 @@ __all__ = ["FORMATS", "ExportFormat", "count_steps", "export", "format_of"]
 
 ExportFormat = Literal["jsonl", "graphml"]
 FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
+ENDINGS: Mapping[str, ExportFormat] = {".jsonl": "jsonl", ".ndjson": "jsonl", ".graphml": "graphml"}
 
 
 def format_of(name: str) -> ExportFormat:
-    """What a file of this name would be: GraphML where its suffix says so, else JSON Lines."""
-    return "graphml" if name.lower().endswith(".graphml") else "jsonl"
+    """What a file of this name would be, by its ending; one without any is JSON Lines.
+
+    Raises:
+        ValueError: If nothing is known to have that ending.
+    """
+    suffix = PurePath(name).suffix
+    if suffix and suffix.lower() not in ENDINGS:
+        raise ValueError(
+            f"{name}: nothing that is exported ends in {suffix!r}. Name it {' or '.join(ENDINGS)}, or give the format "
+            f"({' or '.join(FORMATS)})"
+        )
+    return ENDINGS.get(suffix.lower(), "jsonl")
 
 
 def count_steps(snapshot: Snapshot) -> int:
