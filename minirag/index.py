@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from minirag.records import (
     AddReport,
     Budget,
     DeleteReport,
+    Document,
     Estimate,
     Failure,
     Ledger,
@@ -290,7 +291,7 @@ class Index(OpenIndex):
         max_cost: float | Budget | None,
         pruning: float | None,
     ) -> AddReport:
-        from minirag.loading import find_folders, load
+        from minirag.loading import find_folders
 
         folders: list[Path] = []
         if pruning is not None:
@@ -298,7 +299,7 @@ class Index(OpenIndex):
             if not folders:
                 raise InputError(f"{REFUSED}none of the documents is a folder that is there")
         seen = Seen()
-        items = seen.watch(load(documents, on_skip=on_skip))
+        items = seen.watch(_load(documents, on_skip, Progress(progress)))
 
         async def work(builder: Builder) -> AddReport:
             report = await builder.add(items, reextract=reextract)
@@ -382,6 +383,16 @@ class Index(OpenIndex):
             settings=self.settings,
             progress=Progress(progress),
         )
+
+
+def _load(
+    documents: Source | Iterable[Source], on_skip: Callable[[Path], None] | None, progress: Progress
+) -> Iterator[Document | Failure]:
+    """What `load` gives, with a bar for the files that are converted; it ends with them, while others are to come."""
+    from minirag.loading import count_files, load
+
+    with progress.stage("converting", count_files(documents) if progress.is_shown else 0) as done:
+        yield from load(documents, on_skip=on_skip, on_convert=lambda _: done(1))
 
 
 def _with_pruned(report: AddReport, done: DeleteReport) -> AddReport:

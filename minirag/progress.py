@@ -23,6 +23,11 @@ class Progress:
         """
         self._show = show
 
+    @property
+    def is_shown(self) -> bool:
+        """Whether anybody is told anything."""
+        return self._show is not False
+
     @contextmanager
     def stage(self, name: str, total: int) -> Iterator[Callable[[int], None]]:
         """One stage of a run; gives the function that counts steps done, from any thread."""

@@ -270,6 +270,26 @@ def test_progress_can_be_listened_to(path: Path) -> None:
     assert (stage, done) == ("encoding", total)
 
 
+def test_files_that_are_converted_are_counted(path: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    (docs / "deep" / ".hidden").mkdir(parents=True)
+    for place in ("a.md", "deep/b.CSV", "deep/.hidden/c.md", "d.bin"):
+        (docs / place).write_text("name,born\nAda Brell,Karsund\n", encoding="utf-8")
+    (docs / "broken.md").write_bytes(b"\xff\xfe\x00")
+    (docs / "lines.jsonl").write_text('{"text": "Otto Vane sailed to Karsund."}\n', encoding="utf-8")
+    seen: list[tuple[str, int, int]] = []
+    with Index(path, model="offline") as index:
+        report = index.add(
+            [docs, AYLWIN, "A text."], progress=lambda stage, done, total: seen.append((stage, done, total))
+        )
+        assert (len(report.added), [failure.id for failure in report.failed]) == (5, [f"{docs.as_posix()}/broken.md"])
+        assert [entry for entry in seen if entry[0] == "converting"] == [("converting", n, 3) for n in (1, 2, 3)]
+        assert seen[2][0] == "converting"  # all of them before anything is read
+        seen.clear()
+        index.add(iter([docs]), progress=lambda stage, done, total: seen.append((stage, done, total)))
+        assert seen == []
+
+
 def test_awaited_and_from_threads(path: Path) -> None:
     async def main() -> None:
         with Index(path, model="offline") as index:

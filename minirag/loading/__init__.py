@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from minirag.loading.checking import check, content_hash, document_from
-from minirag.loading.files import SUFFIXES, Items, OnSkip, read_path
+from minirag.loading.files import SUFFIXES, Items, OnPath, Told, count_converted, read_path
 from minirag.records import Document, Failure
 
-__all__ = ["SUFFIXES", "Source", "check", "content_hash", "find_folders", "load"]
+__all__ = ["SUFFIXES", "Source", "check", "content_hash", "count_files", "find_folders", "load"]
 
 Source: TypeAlias = Document | Mapping[str, Any] | os.PathLike[str] | str
 
@@ -19,7 +19,9 @@ MAX_GUESSED_LENGTH = 255
 SENTENCE_ENDS = tuple(".!?…。！？")
 
 
-def load(sources: Source | Iterable[Source], *, on_skip: OnSkip | None = None) -> Items:
+def load(
+    sources: Source | Iterable[Source], *, on_skip: OnPath | None = None, on_convert: OnPath | None = None
+) -> Items:
     r"""Give each source's documents, in order, holding no more than one file at a time.
 
     * A `Document` is checked (see `check`).
@@ -46,13 +48,14 @@ def load(sources: Source | Iterable[Source], *, on_skip: OnSkip | None = None) -
     Args:
         sources: One source or any number; an iterator is drawn from as documents are taken.
         on_skip: Called with each file or folder that is skipped.
+        on_convert: Called with each file that was converted, or could not be; `count_files` says how many there are.
 
     Yields:
         Documents that passed `check`, and failures. A failure is named after the document where its id is known, else
         after the place: the path, `path:17` for a line, `path[3]` for an item (from 0), "source #2" (from 1).
     """
     seen: dict[str, str] = {}
-    for item in _each(sources, on_skip or (lambda _path: None)):
+    for item in _each(sources, Told(on_skip or _ignore, on_convert or _ignore)):
         if isinstance(item, Failure):
             yield item
         elif item.id not in seen:
@@ -69,16 +72,27 @@ def find_folders(sources: Source | Iterable[Source]) -> tuple[list[Source], list
     return several, [path for path in paths if path.is_dir()]
 
 
+def count_files(sources: Source | Iterable[Source]) -> int:
+    """How many files `load` would convert; 0 where the sources come from an iterator, which must not be drawn from."""
+    if isinstance(sources, Iterator):
+        return 0
+    return sum(count_converted(path) for source in _several(sources) if (path := _path_of(source)) is not None)
+
+
+def _ignore(_: Path) -> None:
+    """Nobody wants to know."""
+
+
 def _several(sources: Source | Iterable[Source]) -> list[Source]:
     return [sources] if isinstance(sources, Document | Mapping | os.PathLike | str) else list(sources)
 
 
-def _each(sources: Source | Iterable[Source], on_skip: OnSkip) -> Items:
+def _each(sources: Source | Iterable[Source], told: Told) -> Items:
     several = (sources,) if isinstance(sources, Document | Mapping | os.PathLike | str) else sources
     for number, source in enumerate(several, start=1):
         path = _path_of(source)
         if path is not None:
-            yield from read_path(path, on_skip)
+            yield from read_path(path, told)
         else:
             yield document_from({"text": source} if isinstance(source, str) else source, place=f"source #{number}")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from minirag.errors import InputError
 from minirag.loading.assembling import Converted
@@ -16,25 +16,40 @@ from minirag.loading.converting import CONVERTED_SUFFIXES, check_size, convert
 from minirag.loading.decoding import decoded, encoding_of, not_unicode
 from minirag.records import Document, Failure
 
-OnSkip: TypeAlias = Callable[[Path], None]
+OnPath: TypeAlias = Callable[[Path], None]
 Items: TypeAlias = Iterator[Document | Failure]
 
 LINE_SUFFIXES = (".jsonl", ".ndjson")
 SUFFIXES = (".txt", ".json", *LINE_SUFFIXES, *CONVERTED_SUFFIXES)
 """The files that are read in a folder; in any case of letters."""
 
+
+class Told(NamedTuple):
+    """Who is told what becomes of files.
+
+    Attributes:
+        skipped: Each file or folder of a walk that is passed over.
+        converted: Each file that was converted, or could not be.
+    """
+
+    skipped: OnPath
+    converted: OnPath
+
+
 HEAD_LENGTH = 8192  # how much of a file of lines is looked at for zero bytes
 
 
-def read_path(path: Path, on_skip: OnSkip) -> Items:
+def read_path(path: Path, told: Told) -> Items:
     """The documents of a file, whatever its suffix, or of a folder (see `load`)."""
     try:
         mode = path.stat().st_mode
         if S_ISDIR(mode):
-            yield from _walk(path, on_skip)
+            yield from _walk(path, told)
         elif S_ISREG(mode):
             name = _name(path)
-            yield from (replace(item, source=name) if isinstance(item, Document) else item for item in _read_file(path))
+            yield from (
+                replace(item, source=name) if isinstance(item, Document) else item for item in _read_file(path, told)
+            )
         else:
             yield Failure(_name(path), "is neither a file nor a folder")
     except (OSError, ValueError) as error:  # ValueError: a name or bytes that no coding has
@@ -43,18 +58,34 @@ def read_path(path: Path, on_skip: OnSkip) -> Items:
         yield Failure(_name(path), str(error))
 
 
-def _walk(folder: Path, on_skip: OnSkip) -> Items:
+def count_converted(path: Path, root: Path | None = None) -> int:
+    """How many files `read_path` would convert; none of them is opened.
+
+    Args:
+        path: A file or a folder.
+        root: The folder that was given, links followed; None for that one itself.
+    """
+    try:
+        if not path.is_dir():
+            return int(path.suffix.lower() in CONVERTED_SUFFIXES)
+        root = root or path.resolve()
+        return sum(count_converted(entry, root) for entry in path.iterdir() if _belongs(entry, root))
+    except (OSError, ValueError):  # reading it names it
+        return 0
+
+
+def _walk(folder: Path, told: Told) -> Items:
     root = folder.resolve()
     pending = _entries(folder)
     while pending:
         path = pending.pop()
         try:
             if not _belongs(path, root):
-                on_skip(path)
+                told.skipped(path)
             elif path.is_dir():
                 pending.extend(_entries(path))
             else:
-                yield from read_path(path, on_skip)
+                yield from read_path(path, told)
         except OSError as error:
             yield _unreadable(path, error)
 
@@ -76,17 +107,22 @@ def _belongs(path: Path, root: Path) -> bool:
     return not linked or not path.exists() or path.resolve().is_relative_to(root)
 
 
-def _read_file(path: Path) -> Items:
+def _read_file(path: Path, told: Told) -> Items:
     suffix = path.suffix.lower()
     if suffix in LINE_SUFFIXES:
         yield from _read_lines(path)
-        return
-    check_size(path)
-    if suffix == ".json":
-        yield from _read_json(path)
     elif suffix in CONVERTED_SUFFIXES:
-        yield _document(path, convert(path))
+        try:
+            check_size(path)
+            converted = convert(path)
+        finally:
+            told.converted(path)
+        yield _document(path, converted)
+    elif suffix == ".json":
+        check_size(path)
+        yield from _read_json(path)
     else:
+        check_size(path)
         yield _document(path, Converted(decoded(path.read_bytes()), "", {}, ()))
 
 
