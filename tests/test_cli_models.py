@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from minirag import Index
-from tests.interrupts import hear_interrupts
-from tests.loopback import Loopback, Request, Served, honest
+from tests.interrupts import SOON, SlowModel, interrupt
+from tests.loopback import Loopback
 from tests.test_cli import environment, run
 
 
@@ -58,36 +55,37 @@ def test_wrong_ones_are_wrong_usage(tmp_path: Path, wrong: list[str], told: str)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_stops_soon_keeps_what_was_paid_for_and_says_how_to_go_on(corpus: Path, tmp_path: Path) -> None:
-    slow = 0.5
-
-    def serve(request: Request) -> Served:
-        served = honest(request)
-        return Served(text=served.text, delay=slow)
-
-    with Loopback(serve) as server:
-        arguments = ["index", str(corpus), "--index", str(tmp_path / "a.usearch"), "--model", "openai/any"]
-        command = [sys.executable, "-m", "minirag", *arguments, "--api-base", server.api_base, "--max-parallel", "4"]
-        with subprocess.Popen(
-            command, env=environment(), stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts
-        ) as process:
-            deadline = time.monotonic() + 90
-            while len(server.requests) < 10 and time.monotonic() < deadline:
-                time.sleep(0.02)
-            interrupted = time.monotonic()
-            process.send_signal(signal.SIGINT)
-            _, told = process.communicate(timeout=30)
-            seconds = time.monotonic() - interrupted
+    slow, path = SlowModel(0.5), tmp_path / "a.usearch"
+    with Loopback(slow) as server:
+        options = ["--model", "openai/any", "--api-base", server.api_base, "--max-parallel", "4"]
+        command = [sys.executable, "-m", "minirag", "index", corpus, "--index", path, *options]
+        ended = interrupt(command, slow, after=10, cwd=tmp_path, env=environment())
         before = [r.prompt for r in server.requests]
-        assert process.returncode == 130
-        assert "replies that were paid for are kept beside it" in told
-        assert "Run the same command again to go on" in told
-        assert seconds < 5  # one, where nothing else keeps the processors busy
-        slow = 0.0
+        assert (ended.code, ended.printed) == (130, "")
+        assert "replies that were paid for are kept beside it" in ended.told
+        assert "Run the same command again to go on" in ended.told
+        assert ended.told_after < SOON
+        assert ended.asked_for < SOON
+        slow.delay = 0.0
         server.requests.clear()
-        with Index(tmp_path / "a.usearch", model="openai/any", api_base=server.api_base) as index:
+        with Index(path, model="openai/any", api_base=server.api_base) as index:
             report = index.add(corpus, progress=False)
     asked = [r.prompt for r in server.requests if '"task": "extract"' in r.prompt]
     again = set(asked) & set(before)
     assert report.failed == ()
     assert len(asked) + len(before) - len(again) == 40
     assert len(again) <= 4  # what was on its way
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_ends_a_question_soon(corpus: Path, tmp_path: Path) -> None:
+    slow, path = SlowModel(20.0), tmp_path / "a.usearch"
+    with Index(path, model="offline") as index:
+        index.add(corpus, progress=False)
+    with Loopback(slow) as server:
+        options = ["--index", path, "--model", "openai/any", "--api-base", server.api_base]
+        command = [sys.executable, "-m", "minirag", "ask", "Who kept the ledgers of Holm3?", *options]
+        ended = interrupt(command, slow, after=1, cwd=tmp_path, env=environment())
+    assert (ended.code, ended.printed, ended.told) == (130, "", "Interrupted.\n")
+    assert ended.told_after < SOON
+    assert ended.asked_for < 0
