@@ -14,9 +14,10 @@ import numpy as np
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
-from minirag.extraction import Extractor, extraction_key
+from minirag.extraction import Extractor, extraction_key, in_batches
 from minirag.filtering import group_of
 from minirag.loading import content_hash
+from minirag.loop import finish
 from minirag.models import INDEXING, OFFLINE
 from minirag.naming.names import normalise_name
 from minirag.planning import BatchReport, BridgeKey, Plan, Relabelled, relabel, restore
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from minirag.storage.store import Store
 
 BATCH = 512  # documents that are extracted, encoded and committed together
+_AT_ONCE = 32  # documents that are split and begun with before the loop sees to the calls of those before them
 
 Item = Document | Failure
 
@@ -135,14 +137,15 @@ class Builder:
         return self._extractor
 
     async def _read_ahead(self, *batches: Sequence[Item]) -> None:
-        """Begin with the documents that are new, batch by batch: those of the first come first."""
+        """Begin with the documents that are new, those of the first batch first; a few at once, so that calls go."""
         for batch in batches:
             new = [item for item in batch if isinstance(item, Document) and item.id not in self._begun]
             new = [document for document in new if self._snapshot.find_document(document.id) is None]
             self._begun = {document.id for document in new} | self._begun
             titles = {document.id: document.title for document in new}
-            passages = await asyncio.to_thread(self._split_all, new)
-            self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
+            for some in in_batches(new, _AT_ONCE):
+                passages = await asyncio.to_thread(self._split_all, some)
+                self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
 
     async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
         """What `add` would extract from, and the entities that it would bridge; nothing is written.
@@ -246,7 +249,7 @@ class Builder:
         dead = self._dead(plan.rows, dropped)
         content = data if data.documents or data.bridges else None
         change = Change(header, np.array(sorted(pending), "<u8"), content, dead)
-        await asyncio.to_thread(self._commit, change)
+        await finish(asyncio.to_thread(self._commit, change))  # the lock must be held for as long as it writes
         return pending
 
     def _commit(self, change: Change) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from concurrent.futures import Future, wait
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -56,8 +56,8 @@ class Started(Generic[Result]):
 
     def __init__(self, work: Coroutine[Any, Any, Result]) -> None:
         """Start it."""
-        self._finished = threading.Event()
-        self.future = _submit(_marking(work, self._finished))
+        self._begun, self._finished = threading.Event(), threading.Event()
+        self.future = _submit(self._mark(work))
 
     def abandon(self) -> None:
         """Cancel it, if it still runs, without waiting."""
@@ -68,7 +68,20 @@ class Started(Generic[Result]):
         """Cancel it, if it still runs, and wait until it has let go of locks and files."""
         if not self._finished.is_set():
             self.future.cancel()
+            _loop(os.getpid()).loop.call_soon_threadsafe(self._forget)
             self._finished.wait(_LET_GO)
+
+    async def _mark(self, work: Coroutine[Any, Any, Result]) -> Result:
+        self._begun.set()
+        try:
+            return await work
+        finally:
+            self._finished.set()
+
+    def _forget(self) -> None:
+        """What was cancelled before its first step never takes it."""
+        if not self._begun.is_set():
+            self._finished.set()
 
 
 def run_or_start(work: Coroutine[Any, Any, None]) -> None:
@@ -80,16 +93,24 @@ def run_or_start(work: Coroutine[Any, Any, None]) -> None:
         run(work)
 
 
-async def _marking(work: Coroutine[Any, Any, Result], finished: threading.Event) -> Result:
-    try:
-        return await work
-    finally:
-        finished.set()
-
-
 async def await_(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await the work from any asyncio loop; cancelling the caller cancels the work."""
-    return await asyncio.wrap_future(_submit(work))
+    """Await the work from any asyncio loop; cancelling the caller cancels it and waits until it has let go."""
+    started = Started(work)
+    try:
+        return await asyncio.wrap_future(started.future)
+    except asyncio.CancelledError:
+        await asyncio.to_thread(started.cancel)
+        raise
+
+
+async def finish(work: Awaitable[Result]) -> Result:
+    """Await the work to its end, even when cancelled meanwhile: a thread that writes cannot be stopped."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise
 
 
 def _submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:

@@ -74,6 +74,31 @@ def test_a_cancelled_add_asks_nothing_more(tmp_path: Path, record_property: Reco
     assert len(model.arrived) < 5 + SOON / 0.2
 
 
+def test_an_add_that_is_cancelled_while_it_writes_leaves_the_file_to_the_next(tmp_path: Path) -> None:
+    many = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(60)]
+
+    async def cancel_at(moment: float, index: Index) -> None:
+        encoded, here = asyncio.Event(), asyncio.get_running_loop()
+
+        def listen(stage: str, done: int, total: int) -> None:
+            if stage == "encoding" and done == total:
+                here.call_soon_threadsafe(encoded.set)
+
+        task = asyncio.create_task(index.aadd(many, progress=listen))
+        await encoded.wait()
+        await asyncio.sleep(moment)
+        task.cancel()
+        await asyncio.wait([task])
+
+    for number, moment in enumerate((0.0, 0.01, 0.02, 0.04, 0.08)):
+        path = tmp_path / f"{number}.usearch"
+        with Index(path, model="offline") as index:
+            asyncio.run(cancel_at(moment, index))
+            report = index.add([*many, Document("last", "Ada Holm was born in Bergen.")], progress=False)
+            assert (report.failed, len(list(index.document_ids()))) == ((), 61)
+        Index.verify(path)
+
+
 def test_a_cancelled_question_ends_at_once(tmp_path: Path, record_property: Record) -> None:
     path, model = tmp_path / "notes.usearch", SlowModel(20.0)
     with Loopback(model) as server:

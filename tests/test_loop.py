@@ -77,6 +77,63 @@ def test_cancelling_the_caller_cancels_the_work() -> None:
     assert cancelled.wait(5)
 
 
+def test_a_cancelled_caller_waits_until_the_work_has_let_go() -> None:
+    begun, let_go = threading.Event(), threading.Event()
+
+    async def work() -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(60)
+        finally:
+            await asyncio.sleep(0.1)
+            let_go.set()
+
+    async def main() -> None:
+        task = asyncio.create_task(loop.await_(work()))
+        await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert let_go.is_set()
+
+    asyncio.run(main())
+
+
+def test_what_was_cancelled_before_it_began_is_not_waited_for() -> None:
+    async def main() -> float:
+        loop.run(thread_name())
+        late = loop.Started(block())
+        never = loop.Started(fail())
+        start = time.monotonic()
+        await asyncio.to_thread(never.cancel)
+        took = time.monotonic() - start
+        await asyncio.wrap_future(late.future)
+        return took
+
+    async def block() -> None:  # the loop itself
+        time.sleep(0.3)
+
+    assert asyncio.run(main()) < 3
+
+
+def test_what_must_be_finished_is() -> None:
+    done: list[int] = []
+
+    def write() -> None:
+        time.sleep(0.2)
+        done.append(1)
+
+    async def main() -> None:
+        task = asyncio.create_task(loop.finish(asyncio.to_thread(write)))
+        await asyncio.sleep(0.05)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert done == [1]
+
+    asyncio.run(main())
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_forked_child_gets_a_loop_of_its_own() -> None:
     code = """
