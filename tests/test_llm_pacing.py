@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import re
 import time
 from collections.abc import Awaitable
 
@@ -12,7 +14,7 @@ from minirag.errors import LLMUnavailableError
 from minirag.llm import LLM, Retries
 from minirag.llm.pacing import Gate
 from minirag.records import Ledger
-from tests.loopback import Loopback, Request, Served, status
+from tests.loopback import Loopback, Request, Served, broken_body, cut, empty_choices, status
 
 
 def test_the_oldest_call_is_next() -> None:
@@ -94,7 +96,7 @@ def test_a_provider_that_limits_the_rate_gets_everything_in_the_end() -> None:
 
 def test_rate_limits_end_by_time() -> None:
     async def ask_one() -> None:
-        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=2, seconds=0.3, first_wait=0.02))
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=2, seconds=1.5, first_wait=0.02))
         try:
             await ask_many(llm, Ledger(), 1)[0]
         finally:
@@ -124,3 +126,29 @@ def test_a_retry_goes_before_what_began_later() -> None:
     with Loopback(first_one_fails_once) as server:
         asyncio.run(ask_all())
     assert order.index("0", 1) < 5
+
+
+@pytest.mark.parametrize(
+    ("fault", "waits"),
+    [
+        (cut(), r"no answer\), again in 0\.0 s"),
+        (broken_body(), r"\), again in 0\.0 s"),
+        (empty_choices(), r"no answer\), again in 0\.0 s"),
+        (status(500), r"500\), again in 0\.[2-4] s"),
+        (status(429), r"429\), again in 0\.[2-4] s"),
+    ],
+)
+def test_only_what_may_be_overloaded_is_given_time(fault: Served, waits: str, caplog: pytest.LogCaptureFixture) -> None:
+    async def ask_one() -> str:
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(first_wait=0.2))
+        try:
+            return await ask_many(llm, Ledger(), 1)[0]
+        finally:
+            await llm.close()
+
+    caplog.set_level(logging.INFO, logger="minirag.llm.retrying")
+    with Loopback([fault, fault, "Oslo"]) as server:
+        assert asyncio.run(ask_one()) == "Oslo"
+    first, second = [r.getMessage() for r in caplog.records if "failed" in r.getMessage()]
+    assert re.search(waits, first)
+    assert re.search(r"again in 0\.[4-6] s", second)

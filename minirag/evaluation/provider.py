@@ -23,6 +23,8 @@ from minirag.evaluation.fresh import child_environment
 from minirag.evaluation.honest import honest_reply
 from minirag.evaluation.loopback import Loopback, Request, Served, honest
 
+ASKED_TO_WAIT = 1.0  # seconds, by Retry-After
+WITH_WAIT = "429, Retry-After"
 LATE = 3.0  # seconds until the first byte of a request that hangs
 _WRONG_TYPES = Served(text='{"nothing_to_extract": 3, "facts": 3, "triples": "none", "entities": "none"}')
 _SELDOM_LATE = 4  # a request that hangs is as likely as the fourth part of another fault: each takes so much longer
@@ -34,12 +36,14 @@ class FailingModel:
     Attributes:
         kinds: How many requests met with what; "answered" is an answer as it should be.
         usable: How often each question got an answer that can be used: what somebody paid for.
+        met: What the requests about each question met with, in the order of asking.
     """
 
     def __init__(self, rate: float, *, delay: float, seed: int = 0) -> None:
         """Let `rate` of the requests meet a fault, drawn from `seed`; all take `delay` seconds."""
         self.kinds: Counter[str] = Counter()
         self.usable: Counter[str] = Counter()
+        self.met: dict[str, list[str]] = {}
         self._rate, self._delay = rate, delay
         self._dice, self._lock = random.Random(seed), threading.Lock()
 
@@ -51,6 +55,7 @@ class FailingModel:
         with self._lock:
             name = self._dice.choice(names) if self._dice.random() < self._rate else "answered"
             self.kinds[name] += 1
+            self.met.setdefault(question, []).append(name)
             self.usable[question] += name in ("answered", "fenced", "doubled")
         served = honest(request) if name == "answered" else faults[name]
         return served if served.delay else replace(served, delay=self._delay)
@@ -58,12 +63,15 @@ class FailingModel:
     def report(self) -> dict[str, Any]:
         """What it did, as JSON values."""
         twice = sum(1 for count in self.usable.values() if count > 1)
-        return {"requests": self.kinds.total(), "kinds": dict(self.kinds), "answered_twice": twice}
+        met: dict[str, list[list[str]]] = {}
+        for question, names in self.met.items():
+            met.setdefault(json.loads(question)["task"], []).append(names)
+        return {"requests": self.kinds.total(), "kinds": dict(self.kinds), "answered_twice": twice, "met": met}
 
 
 def _faults(reply: Mapping[str, Any], delay: float) -> dict[str, Served]:
     return {
-        "429, Retry-After": status(429, headers={"Retry-After": "1"}),
+        WITH_WAIT: status(429, headers={"Retry-After": f"{ASKED_TO_WAIT:.0f}"}),
         "429": status(429),
         "500": status(500),
         "503": status(503),
@@ -86,7 +94,8 @@ class Provider:
 
     Attributes:
         api_base: What to pass as `api_base`.
-        report: What it did, once it has ended: `requests`, `kinds` and `answered_twice`.
+        report: What it did, once it has ended: `requests`, `kinds`, `answered_twice`, and `met`: by task, for each
+            question in the order of asking, what its requests met with.
     """
 
     api_base: str

@@ -26,7 +26,9 @@ class Retries:
         attempts: How often a call is tried, at least 1. Rate limits (429) do not count: they end by `seconds` alone.
         seconds: After so long no further attempt is made: time in which requests were open or waits between them went
             by counts, time in which the call queued for its turn does not. A Retry-After beyond it ends the call.
-        first_wait: Seconds before the second attempt; doubled for each one after it.
+        first_wait: Seconds before the second attempt; doubled for each one after it. Where the first met a broken
+            connection or what is no reply, and so nothing says that the provider is overloaded, the second follows at
+            once.
         longest_wait: The most seconds between two attempts, unless the provider asks for more.
     """
 
@@ -88,13 +90,15 @@ def _is_enough(state: RetryCallState, retries: Retries, spent: float) -> bool:
 
 
 def _wait(state: RetryCallState, retries: Retries) -> float:
-    """What the provider asks for, else twice the last wait; and jitter that grows likewise."""
+    """What the provider asks for, else twice the last wait, first perhaps none; and jitter that grows likewise."""
     from tenacity import wait_exponential, wait_random
 
     doubled = wait_exponential(multiplier=retries.first_wait, max=retries.longest_wait)(state)
     fault = _fault(state)
     if fault is not None and fault.wait is not None:
         return fault.wait + wait_random(0, doubled)(state)
+    if state.attempt_number == 1 and fault is not None and fault.status in (None, 200):
+        return 0.0
     return doubled + wait_random(0, retries.first_wait)(state)
 
 
