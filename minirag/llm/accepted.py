@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from minirag.llm.faults import Fault
-from minirag.llm.modes import Mode, ModeMemory
+from minirag.llm.modes import UNWORDED, Mode, ModeMemory
 from minirag.llm.structured import describe_schema, strict_schema
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Accepted:
             return Request(tuple(messages), parameters, "text")
         mode = self._modes.mode
         parameters |= self._form(mode, reply)
-        if mode in ("json_object", "text"):
+        if mode not in UNWORDED:
             messages = _with_schema(messages, reply)
         return Request(tuple(messages), parameters, mode)
 

@@ -16,7 +16,7 @@ from minirag.errors import LLMReplyError, PromptTooLongError
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
-from minirag.llm.modes import Mode, first_mode
+from minirag.llm.modes import UNWORDED, Mode, first_mode
 from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.rates import Rates
@@ -24,7 +24,7 @@ from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
-from minirag.llm.structured import UnreadableReplyError, read_reply
+from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
 from minirag.llm.tokens import estimate_all
 from minirag.llm.transport import Access, Transport, import_client, open_transport
 from minirag.records import Ledger, Task, Usage
@@ -191,9 +191,11 @@ class LLM:
         try:
             return self._read(text, reply, mode)
         except UnreadableReplyError as problem:
-            text, mode = await self._ask(corrected(messages, text, str(problem)), reply, purpose.going_on())
+            form = describe_schema(reply) if reply is not None and mode in UNWORDED else None
+            again = corrected(messages, text, str(problem), form=form)
+            text, mode = await self._ask(again, reply, purpose.going_on())
         try:
-            return self._read(text, reply, mode)
+            return self._read(text, reply, mode, is_repair=True)
         except UnreadableReplyError as problem:
             raise LLMReplyError(self.model, f"no usable reply even after one repair attempt. {problem}") from problem
 
@@ -242,7 +244,7 @@ class LLM:
     def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
         return Shape("vectors", estimate_all(texts) if self._wants_size(ledger) else 0, 0, self.price)
 
-    def _read(self, text: str, reply: type[R] | None, mode: Mode) -> R | str:
+    def _read(self, text: str, reply: type[R] | None, mode: Mode, *, is_repair: bool = False) -> R | str:
         if reply is None:
             if not text:
                 raise UnreadableReplyError("It is empty.")
@@ -252,7 +254,8 @@ class LLM:
         except UnreadableReplyError:
             self._accepted.note_reply(mode, in_form=False)
             raise
-        self._accepted.note_reply(mode, in_form=True)
+        if not is_repair:  # which spells the form out: that it is kept to says nothing of the mode
+            self._accepted.note_reply(mode, in_form=True)
         return found
 
     async def _ask(
@@ -268,7 +271,7 @@ class LLM:
             completion, mode = await self._adapt(messages, reply, purpose.going_on(), budget=budget)
         if is_cut_off(completion):
             raise LLMReplyError(self.model, "the reply was cut off, with twice the tokens too: set a larger max_tokens")
-        return text_of(completion, self.model), mode
+        return text_of(completion, self.model, is_formed=reply is not None), mode
 
     async def _adapt(
         self,

@@ -31,8 +31,14 @@ def tokens_received(completion: Any) -> int:  # noqa: ANN401
     return value if isinstance(value, int) else 0
 
 
-def text_of(completion: Any, model: str) -> str:  # noqa: ANN401
+def text_of(completion: Any, model: str, *, is_formed: bool) -> str:  # noqa: ANN401
     """The text of the answer, "" if it has none.
+
+    Args:
+        completion: The answer.
+        model: Its name, for errors.
+        is_formed: Whether a JSON object is expected. Servers that divide thoughts from replies sometimes leave it among
+            the thoughts (LM Studio, vLLM without an end of thinking): then it is taken from their end.
 
     Raises:
         LLMReplyError: If the model or its provider's filter refused.
@@ -44,7 +50,19 @@ def text_of(completion: Any, model: str) -> str:  # noqa: ANN401
     content = _called_with(choice.message) or choice.message.content or ""
     if isinstance(content, list):  # parts, of which thoughts are no text
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    return storable_text(str(content)).strip()
+    text = storable_text(str(content)).strip()
+    return text or (_object_at_the_end_of_thoughts(choice.message) if is_formed else "")
+
+
+def thoughts_of(message: Any) -> str:  # noqa: ANN401
+    """What a message, or a piece of one, holds of the model's thoughts, under the names that servers give them."""
+    thoughts = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
+    return thoughts if isinstance(thoughts, str) else ""
+
+
+def _object_at_the_end_of_thoughts(message: Any) -> str:  # noqa: ANN401
+    thoughts = storable_text(thoughts_of(message)).strip()
+    return thoughts if thoughts.removesuffix("```").rstrip().endswith("}") else ""
 
 
 def _called_with(message: Any) -> str:  # noqa: ANN401
@@ -54,9 +72,14 @@ def _called_with(message: Any) -> str:  # noqa: ANN401
     return arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def corrected(messages: Sequence[Message], text: str, problem: str) -> list[Message]:
-    """The conversation that asks once more, with the unusable reply and what is wrong with it."""
+def corrected(messages: Sequence[Message], text: str, problem: str, *, form: str | None) -> list[Message]:
+    """The conversation that asks once more, with the unusable reply and what is wrong with it.
+
+    `form` is the JSON Schema where the prompt did not spell it out: some servers ignore what is asked for beside it.
+    """
     wanted = f"That reply cannot be used. {problem} Answer again, whole, in the form that was asked for."
+    if form is not None:
+        wanted += f" It is one JSON object and nothing else, with this JSON Schema:\n{form}"
     return [
         *messages,
         {"role": "assistant", "content": text or "(an empty reply)"},

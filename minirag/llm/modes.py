@@ -9,6 +9,7 @@ from minirag.llm.routing import Route, find_entry
 
 Mode = Literal["json_schema", "tool", "json_object", "text"]
 MODES: tuple[Mode, ...] = ("json_schema", "tool", "json_object", "text")
+UNWORDED: tuple[Mode, ...] = ("json_schema", "tool")  # the schema goes beside the prompt, not into it
 
 _TAKES_SCHEMAS = frozenset({"ollama", "ollama_chat"})  # by their `format`, though LiteLLM's map says nothing of it
 _TAKEN_NATIVELY = ("supports_native_structured_output", "supports_bedrock_native_structured_output_by_default")

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from types import SimpleNamespace
 from typing import Any
 
+from minirag.llm.completions import thoughts_of
 from minirag.llm.partial import PartialField
 
 Pieces = Any
@@ -73,6 +74,7 @@ class _Reply:
         self.usage: Any = None
         self._error: Any = None
         self._texts: list[str] = []
+        self._thoughts: list[str] = []
         self._is_call = False
         self._refusals: list[str] = []
 
@@ -91,6 +93,7 @@ class _Reply:
         delta = getattr(choices[0], "delta", None)
         if refusal := getattr(delta, "refusal", None):
             self._refusals.append(str(refusal))
+        self._thoughts.append(thoughts_of(delta))
         text = _text_of(delta)
         self._texts.append(text)
         self._is_call = self._is_call or bool(text and getattr(delta, "tool_calls", None))
@@ -99,7 +102,8 @@ class _Reply:
     def completion(self) -> SimpleNamespace:
         """In openai's shape; without choices where nothing came."""
         text, refusal = "".join(self._texts), "".join(self._refusals) or None
-        message = SimpleNamespace(content=text, refusal=refusal, tool_calls=None)
+        thoughts = "".join(self._thoughts)
+        message = SimpleNamespace(content=text, refusal=refusal, tool_calls=None, reasoning_content=thoughts)
         if self._is_call:
             message.tool_calls = [SimpleNamespace(function=SimpleNamespace(arguments=text))]
         choice = SimpleNamespace(message=message, finish_reason=self.finish_reason)
