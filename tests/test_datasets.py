@@ -180,6 +180,22 @@ def test_hops_point_at_passages_whatever_was_left_out_before_them(tmp_path: Path
     assert [hop.passage for hop in example.sub_questions] == [2, 0]
 
 
+@pytest.mark.parametrize(
+    ("named", "title"),
+    [
+        ({"document_id": "Green (Steve Hillage album)_0"}, "Green (Steve Hillage album)"),
+        ({"document_id": "Green_Day_12"}, "Green_Day"),
+        ({"title": "Green_0"}, "Green_0"),
+        ({"document_id": 7}, None),
+        ({}, None),
+    ],
+)
+def test_hops_may_name_their_articles(tmp_path: Path, named: dict[str, object], title: str | None) -> None:
+    step = {"question": "Green >> performer", "answer": "Steve Hillage", **named}
+    (example,) = read(tmp_path, [{"id": "q", "question": "Who?", "answer": "Steve Hillage", "decomposition": [step]}])
+    assert example.sub_questions == (SubQuestion("Green >> performer", "Steve Hillage", None, title),)
+
+
 def test_unanswerable_questions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"entry 2: is not answerable, .* Take MuSiQue's answerable files"):
         read(tmp_path, [MUSIQUE, {**MUSIQUE, "id": "x", "answerable": False}])

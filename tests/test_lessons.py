@@ -1,4 +1,5 @@
 from minirag.training.lessons import ChainedQuestion, cut_chains, gold_texts
+from minirag.training.making import split_dev
 from minirag.training.silver import SilverStep
 from tests.test_silver import FILM, FIRST, MAN, OTHER, QUESTION, SECOND
 
@@ -72,3 +73,28 @@ def test_the_question_of_one_hop_finds_that_hop_alone() -> None:
         ("Where was Henry Edwards born?", MAN.text, False),
         ("Where was Henry Edwards born?", SECOND, False),
     ]
+
+
+STAND_IN = "Aylwin (film). Aylwin director Henry Edwards."
+
+
+def test_a_title_with_what_is_said_of_a_hop_stands_for_its_passage_to_bare_questions() -> None:
+    steps = (
+        SilverStep(None, None, "Aylwin director Henry Edwards", asks="Aylwin director", stand_in=STAND_IN),
+        SilverStep(None, None, "c d e", (0,)),
+    )
+    asked = ChainedQuestion("q", "set", QUESTION, (), steps)
+    lessons = [lesson for lesson in cut_chains([asked]) if lesson.kind == "passage"]
+    assert [(each.query, each.target, each.stands_in, each.source) for each in lessons] == [
+        (QUESTION, STAND_IN, True, "set")
+    ]
+    assert STAND_IN in gold_texts(asked)
+    assert not any(lesson.stands_in for lesson in cut_chains([asked], stand_ins=False))
+
+
+def test_a_question_that_is_there_twice_is_on_one_side() -> None:
+    asked = [ChainedQuestion(f"{n}", "set", f"{n}: where was it?", (), ()) for n in range(200)]
+    twice = [ChainedQuestion(f"{q.id} borrowed", "other", q.text, (), ()) for q in asked]
+    train, dev = split_dev([*asked, *twice], 0.2)
+    assert {q.text for q in train}.isdisjoint(q.text for q in dev)
+    assert len(dev) == 2 * 39

@@ -70,3 +70,11 @@ def test_loose_triples_stand_against_each_other() -> None:
     candidates = Candidates(QUESTIONS, VECTORS)
     lessons = [each for each in cut_chains(QUESTIONS) if each.kind == "triple"]
     assert [candidates.of(lesson) for lesson in lessons] == [("b is two",), ("a is one",)]
+
+
+def test_stand_ins_stand_against_stand_ins() -> None:
+    steps = {name: SilverStep(None, None, f"{name} is one", stand_in=f"{name}. {name} is one.") for name in "abc"}
+    asked = [ChainedQuestion(name, "loose", f"{name}?", (), (step,)) for name, step in steps.items()]
+    vectors = {text: vector(number) for number, (text, _) in enumerate(texts_to_encode(asked))}
+    lesson = next(each for each in cut_chains(asked) if each.stands_in and each.query == "a?")
+    assert set(Candidates(asked, vectors).of(lesson)) == {"b. b is one.", "c. c is one."}

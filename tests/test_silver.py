@@ -107,3 +107,16 @@ def test_the_fact_is_one_of_the_supporting_sentences() -> None:
 def test_a_question_of_which_nothing_is_said_has_no_chain() -> None:
     example = Example("q", QUESTION, ("x",), passages=(ContextPassage("Oslo", "Oslo is a city."),))
     assert build_chain(supports_of(example, [OTHER]), [OTHER]) == ()
+
+
+def test_a_hop_whose_article_is_named_has_a_stand_in_where_there_are_no_passages() -> None:
+    hops = (
+        SubQuestion("Who directed Aylwin?", "Henry Edwards", title="Aylwin (film)"),
+        SubQuestion("#1 >> spouse", "x"),
+    )
+    example = Example("q", QUESTION, ("x",), sub_questions=hops)
+    assert [step.stand_in for step in build_chain(supports_of(example, ()), ())] == [
+        "Aylwin (film). Who directed Aylwin Henry Edwards.",
+        None,
+    ]
+    assert [step.stand_in for step in build_chain(supports_of(example, [FILM]), [FILM])] == [None, None]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,16 @@ def log(folder: Path) -> list[dict[str, float]]:
 def test_it_learns(made: Path) -> None:
     losses = [entry["loss"] for entry in log(made) if "loss" in entry]
     assert np.mean(losses[-3:]) < 0.5 * np.mean(losses[:3])
+
+
+def test_an_epoch_has_only_so_many_lessons_of_a_kind(made: Path, base: Path, files: Path, tmp_path: Path) -> None:
+    out = tmp_path / "few"
+    out.mkdir()
+    for name in ("chains.jsonl", "vectors.npy"):
+        shutil.copyfile(made / name, out / name)
+    few = {"passages": "8", "facts": "8", "triples": "8", "batch": "4", "epochs": "1"}
+    assert train(files, base, out, "--stage", "train", **few).exit_code == 0
+    assert max(entry["step"] for entry in log(out)) == 6
 
 
 def test_the_best_checkpoint_and_share_are_kept(made: Path) -> None:

@@ -32,11 +32,13 @@ class SubQuestion:
         question: MuSiQue's may name an earlier answer as "#1", and some are "entity >> relation".
         answer: What it comes to.
         passage: Position in the example's passages of the one that answers it; None where the data set does not say.
+        title: The article that answers it, likewise.
     """
 
     question: str
     answer: str
     passage: int | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -123,7 +124,15 @@ def sub_questions(entry: Entry, places: Mapping[int, int], where: str) -> tuple[
 def _sub_question(step: Entry, places: Mapping[int, int], where: str) -> SubQuestion:
     number = step.get("paragraph_support_idx")
     place = places.get(number) if isinstance(number, int) else None
-    return SubQuestion(text(step, "question", where=where), text(step, "answer", where=where), place)
+    return SubQuestion(text(step, "question", where=where), text(step, "answer", where=where), place, _article_of(step))
+
+
+def _article_of(step: Entry) -> str | None:
+    """The title that a step names: as it is, or as an id of one of the article's paragraphs, "title_number"."""
+    if isinstance(title := step.get("title"), str):
+        return title
+    paragraph = step.get("document_id")
+    return re.sub(r"_\d+$", "", paragraph) if isinstance(paragraph, str) else None
 
 
 def objects(value: object, name: str, where: str) -> Sequence[Entry]:

@@ -63,7 +63,7 @@ class Learning:
         """
         self.model, self._settings, self._candidates, self._folder = model, settings, candidates, folder
         self._states = States(model, tokenizer, settings)
-        self._by_kind = {kind: [each for each in lessons if each.kind == kind] for kind in _HARDEST}
+        self._groups = _group(lessons, settings)
         self._per_epoch = max(1, len(self._lessons_of(0)) // settings.batch)
         self.steps = max(1, round(self._per_epoch * settings.epochs))
         self.step = 0
@@ -72,7 +72,7 @@ class Learning:
         others = [each for each in model.trained() if each.ndim == 1]
         groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
         self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
-        self._signature = json.dumps([asdict(settings), [len(each) for each in self._by_kind.values()]])
+        self._signature = json.dumps([asdict(settings), [len(group) for _, group in self._groups]])
         self._load()
 
     # --- steps -----------------------------------------------------------------------------------------------------
@@ -140,11 +140,11 @@ class Learning:
         return torch.cat(parts)[torch.tensor(np.argsort(places), device=parts[0].device)]
 
     def _lessons_of(self, epoch: int) -> list[Lesson]:
-        """The lessons of an epoch in their order; of triples only so many as are wanted."""
+        """The lessons of an epoch in their order; of each group only so many as are wanted."""
         chance = random.Random(f"{self._settings.seed} epoch {epoch}")
-        triples = self._by_kind["triple"]
-        most = self._settings.triples or len(triples)
-        lessons = [*self._by_kind["passage"], *self._by_kind["fact"], *chance.sample(triples, min(most, len(triples)))]
+        lessons: list[Lesson] = []
+        for most, group in self._groups:
+            lessons += chance.sample(group, min(most or len(group), len(group)))
         chance.shuffle(lessons)
         return lessons
 
@@ -200,6 +200,19 @@ class Learning:
     def _note(self, entry: Mapping[str, Any]) -> None:
         with (self._folder / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
+
+
+def _group(lessons: Sequence[Lesson], settings: TrainingSettings) -> list[tuple[int, list[Lesson]]]:
+    """What an epoch is drawn from: lessons that share a limit, with that limit; 0 is none."""
+    passages: dict[str, list[Lesson]] = {}
+    others: dict[str, list[Lesson]] = {"stand-in": [], "fact": [], "triple": []}
+    for lesson in lessons:
+        if lesson.kind == "passage" and not lesson.stands_in:
+            passages.setdefault(lesson.source, []).append(lesson)
+        else:
+            others["stand-in" if lesson.stands_in else lesson.kind].append(lesson)
+    limits = (0, settings.facts, settings.triples)
+    return [*((settings.passages, group) for group in passages.values()), *zip(limits, others.values(), strict=True)]
 
 
 def _lines(path: Path) -> Iterator[str]:

@@ -3,7 +3,8 @@
 Every chain is cut into (question, partial chain) and the units that may follow. The bare question is to find all that
 supports its answer, so that one search works too; with a chain, it is to find what is left. Where a set has the
 question that one hop alone answers, that is to find its hop, so that plain questions are not forgotten. Targets are
-passages, facts and triples alike, so that one encoder does all jobs.
+passages, facts and triples alike, so that one encoder does all jobs. Where a set only names the article of a hop, its
+title with what it says of the hop stands for the passage: bare questions of many hops learn to find each of them.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ class Lesson:
         target: A text that is to be found.
         gold: All texts that support the question's answer: no negatives.
         chained: Whether the query has a chain.
+        source: The name of the question's data set.
+        stands_in: Whether the target stands for a passage that is not known.
     """
 
     question: int
@@ -56,16 +59,19 @@ class Lesson:
     target: str
     gold: frozenset[str]
     chained: bool
+    source: str = ""
+    stands_in: bool = False
 
 
 def cut_chains(
-    questions: Sequence[ChainedQuestion], *, chain_queries: bool = True, seed: int = 0
+    questions: Sequence[ChainedQuestion], *, chain_queries: bool = True, stand_ins: bool = True, seed: int = 0
 ) -> tuple[Lesson, ...]:
     """All lessons of these questions.
 
     Args:
         questions: With their chains.
         chain_queries: False learns from bare questions only, for the ablation.
+        stand_ins: False leaves out what stands for passages that are not known.
         seed: Of what the chains hold.
 
     Returns:
@@ -76,19 +82,22 @@ def cut_chains(
     for number, question in enumerate(questions):
         gold = gold_texts(question)
         for lesson in _cut(question, chance):
-            if chain_queries or not lesson.chained:
-                lessons[replace(lesson, question=number, gold=gold)] = None
+            if (chain_queries or not lesson.chained) and (stand_ins or not lesson.stands_in):
+                lessons[replace(lesson, question=number, gold=gold, source=question.source)] = None
     return tuple(lessons)
 
 
 def gold_texts(question: ChainedQuestion) -> frozenset[str]:
     """All texts that support the answer: the chain's, and gold passages that the chain does without."""
     passages = [passage.text for passage in question.passages if passage.is_gold]
-    return frozenset([*passages, *(text for step in question.steps for _, text in _texts(question, step))])
+    stand_ins = [step.stand_in for step in question.steps if step.stand_in is not None]
+    return frozenset([*passages, *stand_ins, *(text for step in question.steps for _, text in _texts(question, step))])
 
 
 def _cut(question: ChainedQuestion, chance: random.Random) -> Iterator[Lesson]:
     for step in question.steps:
+        if step.stand_in is not None:
+            yield Lesson(0, "passage", question.text, step.stand_in, frozenset(), chained=False, stands_in=True)
         if step.asks is not None:
             for kind, text in _texts(question, step):
                 yield Lesson(0, kind, step.asks, text, frozenset(), chained=False)

@@ -61,11 +61,14 @@ def questions_of(making: Making) -> tuple[list[ChainedQuestion], list[ChainedQue
 def split_dev(
     questions: Sequence[ChainedQuestion], share: float
 ) -> tuple[list[ChainedQuestion], list[ChainedQuestion]]:
-    """Questions to learn from, and those that only choose: by a hash of their ids, so that a set may grow."""
+    """Questions to learn from, and those that only choose: by a hash of their texts.
+
+    So a set may grow, and a question that is there twice is on one side.
+    """
     train: list[ChainedQuestion] = []
     dev: list[ChainedQuestion] = []
     for question in questions:
-        held = crc32(f"{question.source} {question.id}".encode()) / 2**32 < share
+        held = crc32(question.text.encode()) / 2**32 < share
         (dev if held else train).append(question)
     return train, dev
 

@@ -35,7 +35,8 @@ class Candidates:
     """For every question the texts of each kind that may stand against what is right.
 
     Passages are those of its own context and those of its data set's whole corpus which are nearest to it; facts and
-    triples are those of these passages, and where there are no passages, the nearest of all triples.
+    triples are those of these passages, and where there are no passages, the nearest of all triples, or what stands for
+    the passages of these.
     """
 
     def __init__(
@@ -51,6 +52,7 @@ class Candidates:
         """
         self._questions = questions
         self._read = {passage.text: passage for question in questions for passage in question.passages}
+        self._stand_ins = {s.triple: s.stand_in for question in questions for s in question.steps if s.stand_in}
         corpora: dict[str, dict[str, None]] = {}
         for question in questions:
             corpora.setdefault(question.source, {}).update(dict.fromkeys(_corpus_of(question)))
@@ -72,8 +74,10 @@ class Candidates:
     def of(self, lesson: Lesson) -> tuple[str, ...]:
         """The candidates of a lesson's kind, none of them gold, the likeliest first."""
         near = self._near[lesson.question]
-        if lesson.kind == "passage" or not self._questions[lesson.question].passages:
-            found: Sequence[str] = near
+        if lesson.stands_in:
+            found: Sequence[str] = [self._stand_ins[text] for text in near if text in self._stand_ins]
+        elif lesson.kind == "passage" or not self._questions[lesson.question].passages:
+            found = near
         else:
             found = [text for each in near for text in self._units(each, lesson.kind)]
         return tuple(text for text in dict.fromkeys(found) if text not in lesson.gold)

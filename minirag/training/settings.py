@@ -28,7 +28,11 @@ class TrainingSettings:
         passage_tokens: Of passages.
         frozen_layers: So many of the lower layers stay as they are, and what they give for a text is kept.
         triples: Most lessons of the kind triple in an epoch, so that they do not crowd out the others; 0 is all.
+        facts: Likewise of the kind fact.
+        passages: Likewise of the kind passage, of each data set, so that each counts alike; what stands for passages
+            that are not known does not count.
         chain_queries: Whether questions with a chain are learnt from, or bare ones alone.
+        stand_ins: Whether a title with what its article says of a hop stands for a passage that is not known.
         half: Compute in bfloat16, with weights in 32 bits.
         dev_share: The share of questions that only choose: the best checkpoint and how much of it is taken.
         checks: How often in an epoch the encoder is tried on them.
@@ -40,9 +44,9 @@ class TrainingSettings:
 
     base: str
     epochs: float = 2
-    batch: int = 48
+    batch: int = 64
     negatives: int = 4
-    passage_negatives: int = 3
+    passage_negatives: int = 2
     learning_rate: float = 5e-5
     warmup: float = 0.06
     weight_decay: float = 0.01
@@ -52,7 +56,10 @@ class TrainingSettings:
     passage_tokens: int = 144
     frozen_layers: int = 3
     triples: int = 2500
+    facts: int = 4000
+    passages: int = 1600
     chain_queries: bool = True
+    stand_ins: bool = True
     half: bool = True
     dev_share: float = 0.1
     checks: int = 2
@@ -70,7 +77,7 @@ class TrainingSettings:
         for name in ("epochs", "batch", "learning_rate", "temperature", "checks"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
-        for name in ("negatives", "passage_negatives", "frozen_layers", "triples", "weight_decay"):
+        for name in ("negatives", "passage_negatives", "frozen_layers", "triples", "facts", "passages", "weight_decay"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} must be at least 0, not {getattr(self, name)}")
         for name in ("query_tokens", "unit_tokens", "passage_tokens", "max_tokens"):
@@ -106,6 +113,8 @@ PRESETS: Mapping[Preset, TrainingSettings] = {
         passage_tokens=256,
         frozen_layers=0,
         triples=0,
+        facts=0,
+        passages=0,
         query_prefix="query: ",
         document_prefix="passage: ",
         max_tokens=512,

@@ -14,6 +14,7 @@ from itertools import permutations
 
 from minirag.datasets import Example
 from minirag.naming.names import normalise_name, title_entity
+from minirag.splitting import embedded_text
 
 MOST_ORDERS = 2  # of the right orders of a comparison, so many are learnt from
 _WORD = re.compile(r"\w+")
@@ -53,6 +54,7 @@ class Support:
         title: Of that passage, likewise.
         needs: The numbers of the hops that come before it in every order.
         asks: The question that the hop alone answers, where the set has one.
+        stand_in: What stands for a passage that is not known: the title of its article, and what it says of the hop.
     """
 
     text: str
@@ -61,6 +63,7 @@ class Support:
     title: str | None = None
     needs: tuple[int, ...] = ()
     asks: str | None = None
+    stand_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +76,7 @@ class SilverStep:
         triple: The triple that says it.
         needs: The numbers of the hops that come before it in every order.
         asks: The question that the hop alone answers, where the set has one.
+        stand_in: What stands for a passage that is not known: the title of its article, and what it says of the hop.
     """
 
     passage: int | None
@@ -80,6 +84,7 @@ class SilverStep:
     triple: str | None
     needs: tuple[int, ...] = ()
     asks: str | None = None
+    stand_in: str | None = None
 
 
 def supports_of(example: Example, passages: Sequence[ReadPassage]) -> tuple[Support, ...]:
@@ -114,7 +119,12 @@ def _of_sub_questions(example: Example, *, has_passages: bool) -> Iterator[Suppo
         for number in needs:
             question = question.replace(f"#{number + 1}", steps[number].answer)
         text = f"{question} {step.answer}"
-        yield Support(text, None if has_passages else text, passage=step.passage, needs=needs, asks=question)
+        if has_passages:
+            yield Support(text, passage=step.passage, needs=needs, asks=question)
+        else:
+            said = f"{question.rstrip(' ?')} {step.answer}."
+            stand_in = embedded_text(said, title=step.title) if step.title else None
+            yield Support(text, text, needs=needs, asks=question, stand_in=stand_in)
 
 
 def _of_passages(example: Example, passages: Sequence[ReadPassage]) -> Iterator[Support]:
@@ -161,7 +171,9 @@ def build_chain(supports: Sequence[Support], passages: Sequence[ReadPassage]) ->
             continue
         numbers[hop] = len(steps)
         needs = tuple(numbers[other] for other in support.needs if other in numbers)
-        steps.append(SilverStep(place if fact else None, fact, support.triple, needs, support.asks))
+        known = place if fact else None
+        stand_in = support.stand_in if known is None else None
+        steps.append(SilverStep(known, fact, support.triple, needs, support.asks, stand_in))
     return tuple(steps)
 
 

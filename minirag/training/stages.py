@@ -14,6 +14,7 @@ from minirag.errors import InputError, LLMSetupError, MiniragError
 from minirag.models import OFFLINE
 from minirag.records import Failure
 from minirag.training.bases import blend, find_base, write_weights
+from minirag.training.borrowing import borrow_passages
 from minirag.training.export import read_bert, read_tokenizer
 from minirag.training.lessons import ChainedQuestion, cut_chains
 from minirag.training.making import CHAINS, VECTORS, WEIGHTS, Making, load_model, questions_of, report
@@ -51,7 +52,8 @@ async def make_chains(
         InputError: If a file cannot be read, or no question has a chain.
         LLMSetupError: When the model cannot be called at all.
     """
-    examples = [(path.stem, example) for path in files for example in read_examples(path)]
+    given = [(path.stem, example) for path in files for example in read_examples(path)]
+    examples = [*given, *borrow_passages(given)]
     distinct = {(p.title, p.text) for _, example in examples for p in example.passages}
     with making.progress.stage("reading passages", len(distinct)) as count:
         read = await read_passages(
@@ -122,7 +124,7 @@ def learn(making: Making) -> None:
     settings, folder = making.settings, making.folder
     train, dev = questions_of(making)
     base = find_base(settings.base)
-    lessons = cut_chains(train, chain_queries=settings.chain_queries, seed=settings.seed)
+    lessons = cut_chains(train, chain_queries=settings.chain_queries, stand_ins=settings.stand_ins, seed=settings.seed)
     candidates = Candidates(train, _read_vectors(folder / VECTORS, [text for text, _ in texts_to_encode(train)]))
     model = load_model(base, frozen=settings.frozen_layers)
     learning = Learning(model, read_tokenizer(base), lessons, candidates, settings, folder=folder)

@@ -54,7 +54,7 @@ class Validation:
     def __init__(self, questions: Sequence[ChainedQuestion], *, seed: int = 0) -> None:
         """Cut the chains."""
         self._questions = questions
-        self._lessons = cut_chains(questions, seed=seed)
+        self._lessons = cut_chains(questions, stand_ins=False, seed=seed)
         self._passages: dict[str, dict[str, None]] = {}
         self._triples: dict[str, dict[str, None]] = {}
         for question in questions:
