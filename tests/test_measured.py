@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from minirag.encoder import SHIPPED
 from minirag.errors import InputError
 from minirag.evaluation import measuring, readme
+from minirag.evaluation.encoders import find_runs
 from minirag.evaluation.measured_files import read_measured
 from minirag.evaluation.readme import BEGIN, END, SUMMARY, render, replace_section, summarise
 
@@ -48,6 +50,16 @@ def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
     assert (again.exit_code, sorted(folder.glob("*.json"))) == (0, files)
     assert read_measured(files)[0] == runs
 
+    other = shutil.copytree(SHIPPED, tmp_path / "other")
+    config = json.loads((other / "config.json").read_text(encoding="utf-8"))
+    (other / "config.json").write_text(json.dumps({**config, "name": "other/one"}), encoding="utf-8")
+    beside = [*command[:2], "--part", "encoders", "--limit", "1", "--encoder", str(other)]
+    for _ in range(2):
+        assert CliRunner().invoke(measuring.main, beside).exit_code == 0
+    assert {path.relative_to(folder).as_posix() for path in (folder / "encoders").glob("*/*")} == {
+        f"encoders/other-one/2wiki-{strategy}-1q.json" for strategy in ("naive", "indexrag", "kirag")
+    }
+
     done = CliRunner().invoke(readme.main, [str(page), str(folder), "--summary", str(tmp_path / "measured.json")])
     assert done.exit_code == 0, done.output
     written = page.read_text(encoding="utf-8")
@@ -55,7 +67,8 @@ def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
     assert "| `naive`: passages " in written
     assert "`kirag` above `indexrag`" in written
     assert json.loads((tmp_path / "measured.json").read_text(encoding="utf-8"))["bench"] is None
-    assert written == replace_section(written, render(summarise(files)))
+    assert "| `indexrag`, other/one " in written
+    assert written == replace_section(written, render(summarise(files, find_runs(folder))))
 
 
 def test_data_that_is_not_there(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 `python -m minirag.evaluation.measuring DATA FOLDER` measures the data sets `2wiki`, `hotpotqa`, `musique` and
 `2wiki_llm_triples` in DATA, as far as they are there, and keeps everything in FOLDER: an index of each, a file for each
-run, the bench, and the growth. `python -m minirag.evaluation.readme README.md FOLDER` then writes the README's section.
+run, the bench, and the growth; with `--encoder`, the runs of encoders that the shipped one is compared with, too.
+`python -m minirag.evaluation.readme README.md FOLDER` then writes the README's section.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import click
 
 from minirag.evaluation.bench import describe_machine, run_bench
 from minirag.evaluation.datasets import Dataset, load_dataset
+from minirag.evaluation.encoders import measure_encoder
 from minirag.evaluation.runs import build_index, evaluate, save_run
 from minirag.evaluation.scaling import SIZES, run_scaling
 from minirag.evaluation.variants import Variant, sweep
 from minirag.index import Index
 from minirag.models import OFFLINE
 
+PARTS_OF_IT = ("quality", "encoders", "speed", "growth")
 DATASETS = ("2wiki", "hotpotqa", "musique")
 WITH_TRIPLES = "2wiki_llm_triples"
 
@@ -113,6 +116,26 @@ def measure_speed(data: Path, folder: Path, *, quick: bool = False, progress: bo
         output.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
+def measure_encoders(
+    data: Path, folder: Path, encoders: Sequence[Path], *, limit: int | None = None, progress: bool = True
+) -> None:
+    """Retrieval by other encoders, over copies of the indexes.
+
+    Args:
+        data: As for `measure_quality`; likewise the others.
+        folder: See there.
+        encoders: Their folders.
+        limit: See there.
+        progress: See there.
+    """
+    for name in DATASETS:
+        if (data / name).exists():
+            dataset, path = load_dataset(data / name), folder / f"{name}.usearch"
+            build_index(dataset, path, model=OFFLINE, progress=progress)
+            for encoder in encoders:
+                measure_encoder(dataset, path, encoder, folder, limit=limit, progress=progress)
+
+
 def measure_growth(data: Path, folder: Path, sizes: Sequence[int], *, progress: bool = True) -> None:
     """The growth from the same data set, over its index."""
     source = _first(data)
@@ -133,18 +156,37 @@ def _first(data: Path) -> Path:
 @click.command()
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--part", "parts", multiple=True, type=click.Choice(["quality", "speed", "growth"]), help="Only these.")
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS_OF_IT), help="Only these.")
+@click.option(
+    "--encoder",
+    "encoders",
+    multiple=True,
+    metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Another encoder to compare with; may be given several times.",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="So many questions of each data set.")
 @click.option("--quick", is_flag=True, help="The bench repeats next to nothing.")
 @click.option(
     "--most", type=click.IntRange(min=1), default=max(SIZES), show_default=True, help="Largest size, in units."
 )
-def main(data: Path, folder: Path, *, parts: tuple[str, ...], limit: int | None, quick: bool, most: int) -> None:
+def main(
+    data: Path,
+    folder: Path,
+    *,
+    parts: tuple[str, ...],
+    encoders: tuple[Path, ...],
+    limit: int | None,
+    quick: bool,
+    most: int,
+) -> None:
     """Measure everything, or go on with it."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = parts or ("quality", "speed", "growth")
+    wanted = parts or PARTS_OF_IT
     if "quality" in wanted:
         measure_quality(data, folder, limit=limit)
+    if "encoders" in wanted:
+        measure_encoders(data, folder, encoders, limit=limit)
     if "speed" in wanted:
         measure_speed(data, folder, quick=quick)
     if "growth" in wanted:

@@ -15,6 +15,7 @@ from typing import Any
 import click
 
 from minirag.errors import InputError
+from minirag.evaluation.encoders import STRATEGIES, find_runs
 from minirag.evaluation.measured_files import find_measured, read_measured
 from minirag.evaluation.measuring import DATASETS, PARTS, READ, TRIPLES, WITH_TRIPLES
 from minirag.evaluation.report.published import KIRAG, figure_of
@@ -33,8 +34,8 @@ _COMPARED = (("naive", "indexrag"), ("indexrag", "kirag"))
 Summary = Mapping[str, Any]
 
 
-def summarise(files: Sequence[Path]) -> dict[str, Any]:
-    """What the section needs of files of runs, bench and growth.
+def summarise(files: Sequence[Path], by_encoder: Sequence[Path] = ()) -> dict[str, Any]:
+    """What the section needs of files of runs, bench and growth, and of those of other encoders' runs.
 
     Raises:
         InputError: If one is of none of these forms.
@@ -48,6 +49,7 @@ def summarise(files: Sequence[Path]) -> dict[str, Any]:
         "comparisons": list(_compare(runs)),
         "bench": None if bench is None else {key: bench[key] for key in ("dataset", "measurements", "machine")},
         "scaling": scalings[-1].to_dict() if scalings else None,
+        "encoders": [_shorten(run) for run in read_measured(by_encoder)[0]],
     }
 
 
@@ -78,8 +80,8 @@ def _find_run(runs: Sequence[Run], dataset: str, strategy: str) -> Run | None:
 
 def render(measured: Summary) -> str:
     """The section's Markdown, without the marks."""
-    parts = [_conditions(measured), _quality(measured), _parts(measured), _triples(measured), _speed(measured)]
-    parts.append(_growth(measured))
+    parts = [_conditions(measured), _quality(measured), _parts(measured), _triples(measured), _encoders(measured)]
+    parts += [_speed(measured), _growth(measured)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -145,6 +147,22 @@ def _triples(measured: Summary) -> str:
         f"{runs[0]['questions']:,} questions of 2Wiki over {runs[0]['passages']:,} passages, some of which come with "
         "triples that an LLM extracted (a data set's `triples.json` takes the place of extraction):\n\n" + table
     )
+
+
+def _encoders(measured: Summary) -> str:
+    """The shipped encoder beside others, as far as they were measured."""
+    others = measured.get("encoders", [])
+    if not others:
+        return ""
+    shipped = [run for run in measured["runs"] if run["dataset"] in DATASETS and not run["options"]]
+    rows = []
+    for strategy in STRATEGIES:
+        of_it = [run for run in (*shipped, *others) if run["strategy"] == strategy]
+        for encoder in dict.fromkeys(run["encoder"] for run in of_it):
+            found = {run["dataset"]: run for run in reversed(of_it) if run["encoder"] == encoder}
+            rows.append([f"`{strategy}`, {encoder}", *(_recalls(found.get(name)) for name in DATASETS)])
+    table = format_table(["", *(_NAMES[name] for name in DATASETS)], rows, left=1 + len(DATASETS))
+    return f"The shipped encoder and others, each with the same settings but for what its name says:\n\n{table}"
 
 
 def _speed(measured: Summary) -> str:
@@ -279,7 +297,8 @@ def main(readme: Path, sources: tuple[Path, ...], *, summary: Path) -> None:
         files = [
             file for source in sources for file in (sorted(source.glob("*.json")) if source.is_dir() else [source])
         ]
-        _write_summary(summarise(files), summary)
+        by_encoder = [file for source in sources if source.is_dir() for file in find_runs(source)]
+        _write_summary(summarise(files, by_encoder), summary)
     section = render(json.loads(summary.read_text(encoding="utf-8")))
     readme.write_text(replace_section(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
 
