@@ -31,6 +31,7 @@ from minirag.records import (
     Passage,
     Prompts,
     Settings,
+    Task,
     Usage,
 )
 from minirag.retrieving import (
@@ -186,6 +187,10 @@ class OpenIndex(Shareable):
     def model(self) -> str:
         """The model that thinks unless a call names another; the reader's where tasks have their own."""
         return self._models.default
+
+    def model_of(self, task: Task) -> str:
+        """The name of the model that does a task."""
+        return self._models.name(None, task=task)
 
     @property
     def model_is_chosen(self) -> bool:

@@ -239,3 +239,12 @@ def test_another_run_does_not_mix_in(index: Index, tmp_path: Path) -> None:
     evaluate(DEMO, index, limit=1, resume=log, progress=False)
     with pytest.raises(InputError, match=r"holds results of another run \(k None, now 5\)"):
         evaluate(DEMO, index, k=5, resume=log, progress=False)
+
+
+def test_each_task_goes_to_its_own_model(path: Path) -> None:
+    with Loopback() as server:
+        models = {"think": "openai/thinker", "extract": "openai/extractor"}
+        with Index(path, mode="r", model=MODEL, models=models, api_base=server.api_base, api_key="none") as index:
+            run = evaluate(DEMO, index, strategy="ircot", limit=1, progress=False)
+        assert {request.body["model"] for request in server.requests} == {"honest", "thinker"}
+    assert (run.model, run.settings["models"]) == (MODEL, {"think": "openai/thinker"})

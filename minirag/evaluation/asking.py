@@ -19,8 +19,8 @@ from minirag.evaluation.results import DEPTHS, QuestionResult
 from minirag.evaluation.resuming import ResultLog
 from minirag.evaluation.scoring import Scoring, scorer
 from minirag.index import Index
-from minirag.models import OFFLINE
-from minirag.records import Budget, Usage
+from minirag.models import ASKING, OFFLINE
+from minirag.records import Budget, Task, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
@@ -68,22 +68,34 @@ class Asking:
 
     index: Index
     strategy: str
-    model: str
+    model: str | None
     k: int | None
     read: bool
     options: Mapping[str, Any]
     scoring: Scoring
     budget: Budget | None = None
 
+    @property
+    def reader(self) -> str:
+        """The name of the model that reads."""
+        return self.model or self.index.model
+
     def describe(self) -> dict[str, Any]:
         """What the results depend on, but for the index and the questions."""
         return {
             "strategy": self.strategy,
-            "model": self.model,
+            "model": self.reader,
             "k": self.k,
             "read": self.read,
             "options": dict(self.options),
+            **self._others(),
         }
+
+    def _others(self) -> dict[str, dict[Task, str]]:
+        """The models of other tasks, where the index has others for them."""
+        named = {} if self.model else {task: self.index.model_of(task) for task in ASKING}
+        others = {task: name for task, name in named.items() if name != self.reader}
+        return {"models": others} if others else {}
 
     def ask_all(
         self, questions: Sequence[Question], *, log: ResultLog | None, concurrency: int, progress: bool
@@ -126,7 +138,7 @@ class Asking:
                 keep(result)
             return
         timed: dict[str, float | None] = {}
-        if self.strategy in ONE_SHOT or self.model == OFFLINE:
+        if self.strategy in ONE_SHOT or self.is_offline:
             timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions)}
 
         stops: list[BudgetExceededError] = []
@@ -144,6 +156,11 @@ class Asking:
         await _side_by_side(answer, questions, concurrency)
         if stops:
             raise stops[0]
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether no model is called."""
+        return self.reader == OFFLINE and not self._others()
 
     @property
     def _way(self) -> Way:

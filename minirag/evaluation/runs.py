@@ -16,7 +16,6 @@ from minirag.evaluation.results import Run, write_runs
 from minirag.evaluation.resuming import ResultLog, log_in, name_run
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.index import Index
-from minirag.models import OFFLINE
 from minirag.records import AddReport, Budget, IndexInfo
 
 # The settings that say what was asked and how, and not of which state of the index.
@@ -111,14 +110,13 @@ def evaluate(
     """
     questions = dataset.sample(limit, seed=seed).questions
     _check_gold(questions, dataset.absent, index)
-    name = model or index.model
-    if concurrency is None:
-        concurrency = 1 if name == OFFLINE else 8
-    if concurrency < 1:
-        raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     scorer(scoring)
     info = index.info()
-    asking = Asking(index, strategy, name, k, read, options, scoring, Budget.of(max_cost))
+    asking = Asking(index, strategy, model, k, read, options, scoring, Budget.of(max_cost))
+    if concurrency is None:
+        concurrency = 1 if asking.is_offline else 8
+    if concurrency < 1:
+        raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     conditions = asking.describe() | {"dataset": dataset.name, "encoder": info.encoder, "index_bytes": info.bytes}
     versions = library_versions()
     kept = conditions | {"minirag": versions.get("minirag")}
@@ -129,7 +127,7 @@ def evaluate(
     return Run(
         dataset=dataset.name,
         strategy=strategy,
-        model=name,
+        model=asking.reader,
         results=results,
         index_bytes=info.bytes,
         passages=info.passages,
