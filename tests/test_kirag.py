@@ -179,7 +179,8 @@ def test_the_dead_are_nowhere(tmp_path: Path, units: Any) -> None:  # noqa: ANN4
 def test_a_passage_without_units_does_not_end_the_chain(offline: Path) -> None:
     evidence = retrieve_offline(offline, "Is a writer of novels paid by the page?", units="triple")
     assert documents_of(evidence)[0] == "writers"
-    assert [hit.document_ids for hit in evidence.chain] == [("tide",), ("marta",)]
+    assert len(evidence.chain) == 2
+    assert "writers" not in {name for hit in evidence.chain for name in hit.document_ids}
 
 
 def test_an_empty_index_gives_nothing(tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ class MultiMap:
 
     def span(self, key: int) -> tuple[int, int]:
         """Where the rows of one hash lie in `rows`."""
-        place = int(np.searchsorted(self.keys, np.uint64(key)))
+        place = int(self.keys.searchsorted(np.uint64(key)))
         if place == len(self.keys) or int(self.keys[place]) != key:
             return 0, 0
         return int(self.starts[place]), int(self.starts[place + 1])
