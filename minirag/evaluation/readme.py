@@ -23,6 +23,7 @@ from minirag.evaluation.results import DEPTHS, Run, format_table
 from minirag.evaluation.scaling import Scaling
 from minirag.evaluation.significance import compare
 from minirag.evaluation.variants import Variant
+from minirag.storage.vectors import EXACT_LIMIT
 
 SUMMARY = Path(__file__).with_name("measured.json")
 BEGIN = "<!-- measured: begin. Written by `python -m minirag.evaluation.readme`, do not edit -->"
@@ -208,7 +209,9 @@ def _growth(measured: Summary) -> str:
     scaling = Scaling.from_dict(measured["scaling"])
     return (
         f"Growth (`minirag bench {scaling.dataset} --scaling growth.json`; synthetic vectors around the real ones, "
-        f"without encoding):\n\n{scaling.table()}"
+        f"without encoding):\n\n{scaling.table()}\n\nUp to {EXACT_LIMIT:,} units an index is searched exactly: "
+        "that misses nothing, and takes a small part of what encoding the question does. Beyond, facts and bridging "
+        "facts are searched by the graph; passages always exactly."
     )
 
 
