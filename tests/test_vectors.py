@@ -51,7 +51,7 @@ def test_a_graph_holds_its_matrix_and_finds_most(unit: Vectors) -> None:
     assert (stored == matrix).all()
     assert stored_matrix(blob, rows=1_999, dimensions=384) is None
     assert build_graph(matrix) == blob
-    graph = Graph(memoryview(blob), 384)
+    graph = Graph(memoryview(blob), 384, rows=len(matrix))
     found = [
         set(graph.search(row, 10)[0].tolist()) & set(search_exact(matrix, row, 10)[0].tolist()) for row in matrix[:50]
     ]
@@ -60,7 +60,7 @@ def test_a_graph_holds_its_matrix_and_finds_most(unit: Vectors) -> None:
 
 def test_sixteen_threads_search_one_graph(unit: Vectors) -> None:
     matrix = quantise(unit)
-    graph = Graph(memoryview(build_graph(matrix)), 384)
+    graph = Graph(memoryview(build_graph(matrix)), 384, rows=len(matrix))
     expected = [graph.search(row, 5)[0].tolist() for row in matrix[:40]]
     found: list[list[list[int]]] = []
 

@@ -237,7 +237,7 @@ class Columns:
     def _graph(self) -> Graph | None:
         if GRAPH not in self.entry.sections or len(self.unit_vectors) <= EXACT_LIMIT:
             return None
-        return Graph(self._read(GRAPH), self.dimensions.encoder)
+        return Graph(self._read(GRAPH), self.dimensions.encoder, rows=len(self.unit_vectors))
 
 
 def owners(slices: NDArray[np.uint32]) -> NDArray[np.uint32]:
