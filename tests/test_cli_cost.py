@@ -103,6 +103,24 @@ def test_indexing_stops_at_a_cost_and_says_how_to_go_on(tmp_path: Path, notes: P
     assert usage.tasks["extract"].calls == 3
 
 
+def test_a_price_is_that_of_models_for_tasks_too(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A Holm was born in Bergen.", encoding="utf-8")
+    with Loopback(honest) as server:
+        model = ("--model-for", "extract=openai/any", "--model-for", "bridge=openai/any", "--api-base", server.api_base)
+        arguments = ("index", tmp_path / "a.txt", "--index", notes, *model, "--price", "10", "30", "--max-cost", "1")
+        result = run(*arguments)
+    assert result.exit_code == 0, result.stderr
+    assert len(server.requests) == 1
+
+
+def test_no_call_is_paid_for_a_page_that_cannot_be_written(notes: Path, tmp_path: Path) -> None:
+    with Loopback(honest) as server:
+        page = tmp_path / "none" / "x.html"
+        result = run("ask", QUESTION, "--index", notes, *MODEL, "--api-base", server.api_base, "--html", page)
+    assert (result.exit_code, server.requests) == (2, [])
+    assert f"--html {page}: there is no folder {page.parent}" in re.sub(r"\s*\n\s*", " ", result.stderr)
+
+
 def test_a_price_needs_a_model(notes: Path) -> None:
     result = run("ask", QUESTION, "--index", notes, "--price", "1", "2")
     assert result.exit_code == 2

@@ -401,6 +401,15 @@ def test_no_key_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
         asyncio.run(text(LLM("openai/gpt-4o-mini"), Ledger()))
 
 
+@pytest.mark.parametrize("key", ["sk-abcdefgh ", "sk-abcdefgh\r", "sk-abc\u2026", "\u201csk-abcdefgh\u201d"])
+def test_a_key_that_cannot_be_sent_is_told_at_once(monkeypatch: pytest.MonkeyPatch, key: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    with pytest.raises(
+        LLMSetupError, match="the API key holds a blank at an end, a line break or a letter beyond ASCII"
+    ):
+        asyncio.run(text(LLM("openai/gpt-4o-mini", api_base="http://127.0.0.1:9"), Ledger()))
+
+
 @pytest.mark.parametrize("fault", [status(401, f"Bad key {KEY}"), status(500, f"Bad key {KEY}"), status(400, KEY)])
 def test_the_key_is_nowhere(fault: Served, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="minirag")

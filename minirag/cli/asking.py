@@ -21,6 +21,7 @@ from minirag.cli.options import (
     model_arguments,
     model_options,
     note_offline,
+    require_folder,
     require_index,
     strategy_option,
     strategy_options,
@@ -83,6 +84,7 @@ def ask(
     require_index(path)
     if page is not None:
         check_not_over(page, path)
+        require_folder(page, "--html")
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
         how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
         how |= {"time_limit": time_limit, **chosen}

@@ -242,7 +242,8 @@ def model_arguments(
     Raises:
         click.UsageError: If there is an address or a price but no model.
     """
-    given = {"api_base": api_base, "prices": {model: price} if price else None}
+    priced = [model] if model not in (None, OFFLINE) else [*models_by_task().values()]
+    given = {"api_base": api_base, "prices": dict.fromkeys(priced, price) if price else None}
     given = {name: value for name, value in given.items() if value is not None}
     of_models = click.get_current_context().meta.get(_OF_MODELS, {})
     if model not in (None, OFFLINE) or models_by_task():

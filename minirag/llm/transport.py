@@ -141,6 +141,9 @@ class OpenAITransport:
             and (self._api_base or os.environ.get("OPENAI_BASE_URL"))
         ):
             key = _NO_KEY_NEEDED
+        given = key or os.environ.get("OPENAI_API_KEY") or ""
+        if not (given.isascii() and given.isprintable()) or given != given.strip():
+            raise MissingSetupError("the API key holds a blank at an end, a line break or a letter beyond ASCII")
         try:
             return openai.AsyncOpenAI(api_key=key, base_url=self._api_base, timeout=self._timeout, max_retries=0)
         except openai.OpenAIError as error:
