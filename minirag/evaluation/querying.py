@@ -14,7 +14,7 @@ from minirag.answering import retrieve
 from minirag.encoder import OnnxEncoder
 from minirag.evaluation.metrics import mean
 from minirag.index import Index
-from minirag.storage.vectors import quantise, search_exact
+from minirag.storage.vectors import quantise, rows_in_view, search_exact
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +55,7 @@ def _compare(path: Path, units: NDArray[np.int8], vectors: Sequence[NDArray[np.i
     from usearch.index import Index as Usearch
 
     graph: Any = Usearch.restore(str(path), view=True)  # the index file is a usearch file, too
-    graph.expansion_search = 256
+    graph.expansion_search = rows_in_view(len(units))
     exact_seconds, graph_seconds, shares = [], [], []
     for vector in [vectors[0], *vectors]:
         began = perf_counter()

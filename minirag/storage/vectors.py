@@ -116,6 +116,11 @@ def stored_matrix(blob: memoryview | bytes, *, rows: int, dimensions: int) -> ND
     return np.frombuffer(blob, np.int8, rows * dimensions, 8).reshape(rows, dimensions)
 
 
+def rows_in_view(rows: int) -> int:
+    """How many rows a search of a graph over so many keeps in view (usearch's expansion)."""
+    return _EXPANSION_SEARCH if rows <= _LARGE else _LARGE_EXPANSION_SEARCH
+
+
 class Graph:
     """Approximate search over a usearch index that lies in a mapped file.
 
@@ -128,8 +133,7 @@ class Graph:
         from usearch.index import Index
 
         self._blob = blob
-        kept = _EXPANSION_SEARCH if rows <= _LARGE else _LARGE_EXPANSION_SEARCH
-        self._index: Any = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=kept)
+        self._index: Any = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=rows_in_view(rows))
         self._index.view(blob)
 
     def search(self, query: NDArray[np.int8], k: int) -> Found:
