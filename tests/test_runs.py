@@ -248,3 +248,9 @@ def test_each_task_goes_to_its_own_model(path: Path) -> None:
             run = evaluate(DEMO, index, strategy="ircot", limit=1, progress=False)
         assert {request.body["model"] for request in server.requests} == {"honest", "thinker"}
     assert (run.model, run.settings["models"]) == (MODEL, {"think": "openai/thinker"})
+
+
+def test_runs_by_two_encoders_lie_side_by_side(index: Index, tmp_path: Path) -> None:
+    run = evaluate(DEMO, index, strategy="naive", limit=1, read=False, progress=False)
+    other = replace(run, settings={**run.settings, "encoder": "another"})
+    assert save_run(run, tmp_path) != save_run(other, tmp_path)

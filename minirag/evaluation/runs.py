@@ -19,7 +19,7 @@ from minirag.index import Index
 from minirag.records import AddReport, Budget, IndexInfo
 
 # The settings that say what was asked and how, and not of which state of the index.
-ASKED = ("dataset", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
+ASKED = ("dataset", "encoder", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
 LIBRARIES = ("minirag", "numpy", "onnxruntime", "tokenizers", "usearch", "openai", "litellm")
 
 
