@@ -48,3 +48,26 @@ def test_an_unknown_price_is_said(tmp_path: Path) -> None:
     named = {**NAMED, "api_base": "http://127.0.0.1:1/v1"}
     found = forecast(DEMO, tmp_path / "x.usearch", [Variant("naive")], **named)  # type: ignore[arg-type]
     assert {each.cost for each in found} == {None}
+
+
+def test_each_task_is_priced_by_its_own_model(tmp_path: Path) -> None:
+    options = {"api_key": "none", "progress": False, "prices": {"openai/cheap": (1, 1), "openai/dear": (100, 100)}}
+    dear, cheap = (
+        forecast(DEMO, tmp_path / "x.usearch", [Variant("kirag")], model="openai/cheap", models=models, **options)[1]  # type: ignore[arg-type]
+        for models in ({"read": "openai/dear"}, None)
+    )
+    assert (dear.calls, dear.tokens) == (cheap.calls, cheap.tokens)
+    assert dear.cost is not None
+    assert cheap.cost is not None
+    assert dear.cost > 5 * cheap.cost > 0
+    (alone,) = forecast(
+        DEMO,
+        tmp_path / "x.usearch",
+        [Variant("kirag")],
+        model=None,
+        models={"read": "openai/dear"},
+        **options,  # type: ignore[arg-type]
+    )
+    assert (alone.what, alone.calls) == ("10 questions by kirag", 60)  # a task goes with another of its time
+    assert alone.cost is not None
+    assert alone.cost > 0
