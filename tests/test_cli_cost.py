@@ -228,3 +228,14 @@ def test_deleting_stops_at_a_cost(notes: Path) -> None:
         assert "1 documents were deleted; what they left to be bridged afresh waits for the next add" in stopped.stderr
         assert run("delete", "aylwin", *arguments, "1").exit_code == 0
         assert server.tasks() == ["bridge"]
+
+
+def test_an_evaluation_that_fails_first_leaves_no_empty_index(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = notes.parent
+    monkeypatch.chdir(folder)
+    asked = ("eval", write_dataset(folder / "people"), "--index", "p.usearch", *MODEL, "--max-cost", "0.0001")
+    with Loopback(honest) as server:
+        result = run(*asked, "--api-base", server.api_base)
+    assert (result.exit_code, server.requests) == (1, [])
+    assert "of max_cost=$0.0001" in result.stderr
+    assert not (folder / "p.usearch").exists()

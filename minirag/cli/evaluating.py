@@ -30,6 +30,7 @@ from minirag.cli.sweeps import parse_sweep, sweep_option
 from minirag.errors import BudgetExceededError
 from minirag.index import Index
 from minirag.records import Budget, Failure
+from minirag.storage.discarding import leaving_nothing_empty
 from minirag.strategies import STRATEGIES
 
 if TYPE_CHECKING:
@@ -198,7 +199,8 @@ def _evaluate_all(
     for dataset, place in zip(datasets, places, strict=True):
         _note_absent(dataset, quiet=quiet)
         try:
-            built = build_index(dataset, place, progress=bars, max_cost=budget, **arguments)
+            with leaving_nothing_empty(place):
+                built = build_index(dataset, place, progress=bars, max_cost=budget, **arguments)
         except BudgetExceededError as error:
             yield None, error.report.failed if error.report is not None else ()
             raise
