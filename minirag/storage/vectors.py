@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Found: TypeAlias = "tuple[NDArray[np.int64], NDArray[np.float32]]"  # rows and their cosines, best first
 
 # Measured (`minirag bench 2wiki --scaling FILE`, the README's table of growth): exact and graph search take 0.1 ms each
-# over 873 units, 0.5 and 0.2 over 9,422, 5.3 and 0.9 over 99,446; the graph misses a neighbour in 200 or less. Up to
+# over 873 units, 0.5 and 0.2 over 9,422, 6.6 and 2.4 over 99,446; the graph misses a neighbour in 200 or less. Up to
 # some thousand units the exact pass costs a tenth of encoding the question at most, and misses nothing.
 EXACT_LIMIT = 5_000
 _EXPANSION_ADD = 128
