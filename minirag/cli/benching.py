@@ -42,7 +42,7 @@ def bench(
     FOLDER is a data set with a corpus; without one, the demo is taken. Exit code 1 when a figure misses its limit.
 
     With --scaling, indexes of growing size are made from the data set, with synthetic vectors around the real ones. A
-    million units take about an hour and 10 GB of memory and disk.
+    million units took eight minutes, 4 GB of memory and 2 GB of disk on two cores.
     """
     require_folder(output, "--json")
     require_folder(scaling, "--scaling")
