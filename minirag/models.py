@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minirag import loop
-from minirag.records import Ledger, Prompts, Task
+from minirag.records import Ledger, Prompts, Task, Thinking
 
 if TYPE_CHECKING:
     from litellm.router import Router
@@ -22,7 +22,7 @@ AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
 OFFLINE = "offline"
 VARIABLE = "MINIRAG_MODEL"
 INDEXING: tuple[Task, ...] = ("extract", "bridge")
-ASKING: tuple[Task, ...] = ("read", "think", "extend")
+ASKING: tuple[Thinking, ...] = ("read", "think", "extend")
 TASKS: tuple[Task, ...] = ("extract", "bridge", "extend", "think", "read")
 
 

@@ -20,7 +20,7 @@ from minirag.evaluation.resuming import ResultLog
 from minirag.evaluation.scoring import Scoring, scorer
 from minirag.index import Index
 from minirag.models import ASKING, OFFLINE
-from minirag.records import Budget, Task, Usage
+from minirag.records import Budget, Thinking, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
@@ -91,7 +91,7 @@ class Asking:
             **self._others(),
         }
 
-    def _others(self) -> dict[str, dict[Task, str]]:
+    def _others(self) -> dict[str, dict[Thinking, str]]:
         """The models of other tasks, where the index has others for them."""
         named = {} if self.model else {task: self.index.model_of(task) for task in ASKING}
         others = {task: name for task, name in named.items() if name != self.reader}

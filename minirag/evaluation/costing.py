@@ -13,7 +13,7 @@ from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.metrics import mean
 from minirag.evaluation.variants import Variant
 from minirag.index import Index
-from minirag.models import OFFLINE, Models
+from minirag.models import ASKING, OFFLINE, Models
 from minirag.reasoner.prompts import messages_for
 from minirag.records import Thinking, Usage
 from minirag.splitting import count_tokens
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _SAMPLE = 50  # documents whose length is measured
 _FACT, _WORDS = 40, 60  # tokens of a fact with its title, and of a reply
 _CANDIDATES = 25  # statements that one step of KiRAG shows
-_ASKING: tuple[Thinking, ...] = ("read", "think", "extend")
 _STEPS = 5  # of KiRAG and IRCoT, unless told otherwise
 
 
@@ -99,7 +98,7 @@ def _prices(
     """Of each task that a model does while questions are asked; None where it is unknown."""
     by_task = Models(model, llm_options, models)
     try:
-        named = [task for task in _ASKING if by_task.name(None, task=task) != OFFLINE]
+        named = [task for task in ASKING if by_task.name(None, task=task) != OFFLINE]
         return {task: by_task.price(None, task=task) for task in named}
     finally:
         by_task.close()
