@@ -75,3 +75,9 @@ def test_data_that_is_not_there(tmp_path: Path) -> None:
     done = CliRunner().invoke(measuring.main, [str(tmp_path), str(tmp_path / "runs"), "--part", "growth"])
     assert done.exit_code == 2
     assert "holds none of the data sets 2wiki, hotpotqa, musique" in done.output
+
+
+def test_other_encoders_must_be_named(tmp_path: Path) -> None:
+    done = CliRunner().invoke(measuring.main, [str(tmp_path), str(tmp_path / "runs"), "--part", "encoders"])
+    assert done.exit_code == 2
+    assert "--part encoders needs the --encoder folders" in done.output

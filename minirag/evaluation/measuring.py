@@ -185,7 +185,9 @@ def main(
     wanted = parts or PARTS_OF_IT
     if "quality" in wanted:
         measure_quality(data, folder, limit=limit)
-    if "encoders" in wanted:
+    if "encoders" in parts and not encoders:
+        raise click.UsageError("--part encoders needs the --encoder folders that are to be compared")
+    if "encoders" in wanted and encoders:
         measure_encoders(data, folder, encoders, limit=limit)
     if "speed" in wanted:
         measure_speed(data, folder, quick=quick)
