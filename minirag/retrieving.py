@@ -104,7 +104,7 @@ def _search(
     if "passage" in kinds:
         yield "passage", *search_valid(segment.passage_vectors, vector, k, segment.alive("passages"))
     if "triple" in kinds:
-        yield "triple", *search_valid(segment.triple_vectors, vector, k, segment.alive("triples"))
+        yield "triple", *segment.search_triples(vector, k)
 
 
 def _search_flat(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from minirag.storage.merging import read_alive, read_document
 from minirag.storage.snapshot import Snapshot
 from minirag.storage.store import Mode
 
+_ZLIB = b"\x78\xda"  # how a stream of level 9 begins
 PEOPLE = ("Ada Brell", "Otto Vane", "Mira Holt", "Sven Dahl")
 FIRST = ("Ada", "Otto", "Mira", "Sven", "Lena", "Karl", "Ines", "Paul")
 LAST = ("Brell", "Vane", "Holt", "Dahl", "Hart", "Lunde", "Moreau", "Quist")
@@ -108,6 +111,16 @@ def answers_of(snapshot: Snapshot) -> list[Any]:
             hits = [to_hit(snapshot, row) for row in nearest(snapshot, query, k=1_000, kinds=kinds)]
             answers.append(sorted((hit.kind, hit.id, hit.text, round(hit.score, 4)) for hit in hits))
     return answers
+
+
+def inflated(data: bytes) -> bytes:
+    """The bytes of a file, and behind them all that lies compressed anywhere in it."""
+    parts, place = [data], data.find(_ZLIB)
+    while place >= 0:
+        with suppress(zlib.error):
+            parts.append(zlib.decompressobj().decompress(data[place:]))
+        place = data.find(_ZLIB, place + 1)
+    return b"".join(parts)
 
 
 def vectors_of(snapshot: Snapshot) -> list[bytes]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from minirag import Document, Index, ask
@@ -19,7 +18,7 @@ from minirag.naming.names import normalise_name
 from minirag.repairing import repair
 from minirag.storage.snapshot import open_snapshot
 from minirag.storage.store import Store
-from minirag.storage.vectors import quantise
+from minirag.storage.vectors import similarities
 from tests.chained import DOCUMENTS, QUESTION
 from tests.loopback import Loopback, honest
 from tests.stored import contents_of, shipped_encoder, vectors_of
@@ -150,8 +149,11 @@ def test_the_provider_sees_no_triples(tmp_path: Path, server: Loopback) -> None:
     passages, facts, triples, bridging = texts_of(held.documents, held.bridges)
     sent = [text for texts in sent_since(server, before) for text in texts if text != "nothing"]
     assert sorted(sent) == sorted([*passages, *facts, *bridging])
-    expected = quantise(shipped_encoder().encode(triples))
-    assert np.abs(held.triple_vectors.astype(int) - expected.astype(int)).max() <= 1
+    cosines = [
+        float(similarities(vector[None], expected)[0])
+        for vector, expected in zip(held.triple_vectors, shipped_encoder().encode(triples), strict=True)
+    ]
+    assert min(cosines) > 0.96  # three bits a component
 
 
 def test_opening_needs_the_same_hosted_encoder_and_calls_nobody(path: Path, server: Loopback) -> None:
@@ -204,7 +206,7 @@ def test_kirag_scores_triples_by_the_aligner(path: Path, server: Loopback, bridg
     asked = shipped_encoder().encode([step.query for step in evidence.steps], role="query")
     for number, hit in enumerate(evidence.chain, start=1):
         own = shipped_encoder().encode([hit.text])[0]
-        assert hit.score == pytest.approx(float((asked[:number] @ own).max()), abs=0.02)
+        assert hit.score == pytest.approx(float((asked[:number] @ own).max()), abs=0.05)  # three bits a component
 
 
 @pytest.mark.parametrize("units", ["sentence", "passage"])
@@ -254,7 +256,7 @@ def test_reembed_from_hosted_to_shipped_and_back(path: Path, server: Loopback) -
 
 
 @pytest.mark.parametrize(
-    ("section", "calls"), [("triple vectors", 0), ("passage vectors", 1), ("facts and bridging facts", 1)]
+    ("section", "calls"), [("packed triple vectors", 0), ("passage vectors", 1), ("facts and bridging facts", 1)]
 )
 def test_repair_computes_lost_vectors_by_their_own_model(
     path: Path, server: Loopback, section: str, calls: int

@@ -19,8 +19,8 @@ from minirag.storage.salvaging import salvage
 from minirag.storage.snapshot import open_snapshot
 from tests.stored import answers_of, contents_of, make_documents, open_offline, shipped_encoder, vectors_of
 
-# Large enough for sections of several blocks; what an index of its own documents alone must be equal to.
-COUNT = 24
+# Large enough for tables of several pages; what an index of its own documents alone must be equal to.
+COUNT = 60
 MORE = 4
 
 
@@ -76,16 +76,16 @@ def test_a_whole_index_is_copied(damaged: Path, original: Path) -> None:
     [
         "facts and bridging facts",
         "passage vectors",
-        "triple vectors",
-        "documents offsets",
-        "passages offsets",
+        "packed triple vectors",
+        "documents pages",
+        "passages pages",
         "document slices",
         "document ids keys",
         "fact slices",
         "triple slices",
-        "facts offsets",
+        "facts pages",
         "entities rows",
-        "bridges offsets",
+        "bridges pages",
         "bridge entities starts",
         "terms keys",
         "passage lengths",
@@ -106,10 +106,10 @@ def test_what_can_be_computed_is_not_lost(damaged: Path, original: Path, section
 
 
 def test_lost_facts_are_derived_afresh_by_the_next_add(damaged: Path, original: Path) -> None:
-    flip(damaged, "facts", at=2_000)
+    flip(damaged, "facts", at=20)
     report, new = mend(damaged)
     assert (report.lost_documents, report.documents) == ((), COUNT + MORE - 2)
-    assert 0 < len(report.lost_extractions) < 12
+    assert 0 < len(report.lost_extractions) < COUNT / 2
     assert report.lost_bridges > 0
     assert "the next `add` derives them afresh" in str(report)
     with open_offline(new) as index:
@@ -120,14 +120,14 @@ def test_lost_facts_are_derived_afresh_by_the_next_add(damaged: Path, original: 
 
 
 def test_lost_documents_are_named_and_the_others_kept(damaged: Path, original: Path) -> None:
-    flip(damaged, "passages", at=2_000)
+    flip(damaged, "passages", at=20)
     verified = Index.verify(damaged)
     assert verified.damaged[0].section == "passages (segment 0)"
     assert verified.saved["documents"] == (COUNT + MORE - 2 - len(verified.lost_documents), COUNT + MORE - 2)
     assert "Lost documents: doc" in str(verified)
     report, new = mend(damaged)
     assert report.lost_documents == verified.lost_documents
-    assert 0 < len(report.lost_documents) < 10
+    assert 0 < len(report.lost_documents) < COUNT / 2
     with open_offline(new) as index:
         assert not any(name in index for name in report.lost_documents)
         index.add([d for d in make_documents(COUNT + MORE) if d.id not in ("doc7", f"doc{COUNT + 1}")], progress=False)

@@ -1,23 +1,75 @@
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minirag.storage.tables import MultiMap, Rows, encode_rows, hash_key, hash_keys, starts_of
+from minirag.storage.tables import (
+    PAGE,
+    Lines,
+    MultiMap,
+    Pages,
+    decode_numbers,
+    encode_numbers,
+    encode_pages,
+    hash_key,
+    hash_keys,
+    starts_of,
+)
+from tests.older_files import encode_lines
 
 json_rows = st.lists(st.lists(st.one_of(st.text(), st.integers(), st.none(), st.booleans()), max_size=4), max_size=8)
 
 
 @given(rows=json_rows)
 def test_rows_come_back_one_by_one(rows: list[object]) -> None:
-    block, offsets = encode_rows(rows)
-    read = Rows(memoryview(block), np.frombuffer(offsets, "<u8"))
-    assert [read[number] for number in range(len(read))] == rows
-    assert block.count(b"\n") == len(rows)
+    assert list(read_pages(rows)) == rows
+    block, offsets = encode_lines(rows)
+    assert list(Lines(memoryview(block), np.frombuffer(offsets, "<u8"))) == rows
+
+
+def read_pages(rows: list[object]) -> Pages:
+    pages, table = encode_pages(rows)
+    return Pages(memoryview(pages), np.frombuffer(table, "<u8"))
 
 
 def test_a_row_may_hold_what_utf8_cannot() -> None:
-    block, offsets = encode_rows([["caf\udce9.txt", "\x00\n\u2028"]])
-    assert Rows(memoryview(block), np.frombuffer(offsets, "<u8"))[0] == ["caf\udce9.txt", "\x00\n\u2028"]
+    assert read_pages([["caf\udce9.txt", "\x00\n\u2028"]])[0] == ["caf\udce9.txt", "\x00\n\u2028"]
+
+
+@pytest.mark.parametrize("length", [1, 100, PAGE - 3, PAGE, 3 * PAGE])
+def test_rows_of_any_length_find_a_page(length: int) -> None:
+    rows: list[object] = ["a", "b" * length, *map(str, range(2_000)), "c" * length, "d"]
+    read = read_pages(rows)
+    assert [read[row] for row in reversed(range(len(rows)))] == rows[::-1]
+    with pytest.raises(IndexError):
+        read[len(rows)]
+
+
+def test_pages_are_small() -> None:
+    rows: list[object] = [f"The harbour of Karsund was built in {1800 + row}." for row in range(200)]
+    pages, _ = encode_pages(rows)
+    assert len(pages) < sum(len(str(row)) for row in rows) / 3
+
+
+@pytest.mark.parametrize(("largest", "width"), [(0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4), (2**32 - 1, 4)])
+def test_numbers_take_as_few_bytes_as_the_largest_needs(largest: int, width: int) -> None:
+    column = np.array([0, largest, 7], "<u4")
+    data = encode_numbers(column)
+    assert len(data) == 3 * width
+    read = decode_numbers(data, 3)
+    assert (read.tolist(), read.dtype) == (column.tolist(), np.dtype("<u4"))
+    assert decode_numbers(column.tobytes(), 3).tolist() == column.tolist(), "as format 1 has them"
+
+
+@pytest.mark.parametrize(("data", "count"), [(b"", 1), (b"abc", 2), (b"abc", 1), (b"a", 0), (bytes(8), 1)])
+def test_numbers_that_do_not_fit_are_told(data: bytes, count: int) -> None:
+    with pytest.raises(ValueError, match=f"{len(data)} bytes do not hold {count} numbers"):
+        decode_numbers(data, count)
+
+
+def test_no_numbers_take_no_bytes() -> None:
+    assert encode_numbers(np.empty(0, "<u4")) == b""
+    assert decode_numbers(b"", 0).tolist() == []
 
 
 @given(pairs=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 50)), max_size=40))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from minirag.storage.lexical import Postings
-from minirag.storage.tables import MultiMap, Rows, hash_keys, starts_of
+from minirag.storage.packing import PackedMatrix
+from minirag.storage.tables import Lines, MultiMap, Pages, decode_numbers, hash_keys, starts_of
 from minirag.storage.vectors import EXACT_LIMIT, Graph, stored_matrix
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from minirag.storage.layout import Dimensions, SegmentEntry
 
 GRAPH = "facts and bridging facts"
+PACKED = "packed triple vectors"
 ReadSection = Callable[[str], memoryview]
+Table: TypeAlias = "Pages | Lines"
 _COUNTED = (
     *("document_of_passage", "passage_of_fact", "passage_of_triple"),
     *("metadata", "document_hashes", "bridge_sources"),
@@ -76,54 +79,58 @@ class Columns:
     def _array(self, name: str, kind: str) -> NDArray[Any]:
         return np.frombuffer(self._read(name), kind)
 
-    def _table(self, name: str) -> Rows:
-        return Rows(self._read(name), self._array(f"{name} offsets", "<u8"))
+    def _numbers(self, name: str, count: int) -> NDArray[np.uint32]:
+        return decode_numbers(self._read(name), count)
+
+    def _table(self, name: str) -> Table:
+        if f"{name} offsets" in self.entry.sections:
+            return Lines(self._read(name), self._array(f"{name} offsets", "<u8"))
+        return Pages(self._read(name), self._array(f"{name} pages", "<u8"))
 
     def _multimap(self, name: str) -> MultiMap:
-        keys, starts, rows = (
-            self._array(f"{name} {part}", t) for part, t in (("keys", "<u8"), ("starts", "<u4"), ("rows", "<u4"))
-        )
-        return MultiMap(keys, starts, rows)
+        keys = self._array(f"{name} keys", "<u8")
+        starts = self._numbers(f"{name} starts", len(keys) + 1)
+        return MultiMap(keys, starts, self._numbers(f"{name} rows", int(starts[-1])))
 
     @cached_property
-    def documents(self) -> Rows:
+    def documents(self) -> Table:
         """[id, title, metadata, content hash, white space behind] by row; of a file also [places, source]."""
         return self._table("documents")
 
     @cached_property
-    def passages(self) -> Rows:
+    def passages(self) -> Table:
         """[text, start, white space before, extraction key, failure or null, facts, triples] by row."""
         return self._table("passages")
 
     @cached_property
-    def facts(self) -> Rows:
+    def facts(self) -> Table:
         """[text, [entity, …]] by row."""
         return self._table("facts")
 
     @cached_property
-    def triples(self) -> Rows:
+    def triples(self) -> Table:
         """[head, relation, tail] by row."""
         return self._table("triples")
 
     @cached_property
-    def bridges(self) -> Rows:
+    def bridges(self) -> Table:
         """[entity, text, [passage id, …]] by row."""
         return self._table("bridges")
 
     @cached_property
     def document_slices(self) -> NDArray[np.uint32]:
         """Where each document's passages start, `(documents + 1,)`."""
-        return self._array("document slices", "<u4")
+        return self._numbers("document slices", self.count("documents") + 1)
 
     @cached_property
     def fact_slices(self) -> NDArray[np.uint32]:
         """Where each passage's facts start, `(passages + 1,)`."""
-        return self._array("fact slices", "<u4")
+        return self._numbers("fact slices", self.count("passages") + 1)
 
     @cached_property
     def triple_slices(self) -> NDArray[np.uint32]:
         """Where each passage's triples start, `(passages + 1,)`."""
-        return self._array("triple slices", "<u4")
+        return self._numbers("triple slices", self.count("passages") + 1)
 
     @cached_property
     def documents_by_id(self) -> MultiMap:
@@ -143,7 +150,7 @@ class Columns:
     @cached_property
     def postings(self) -> Postings:
         """Which words stand in which passages."""
-        counts, lengths = self._array("term counts", "u1"), self._array("passage lengths", "<u4")
+        counts, lengths = self._array("term counts", "u1"), self._numbers("passage lengths", self.count("passages"))
         return Postings(self._multimap("terms"), counts, lengths)
 
     @cached_property
@@ -162,11 +169,11 @@ class Columns:
 
     @cached_property
     def _link_slices(self) -> NDArray[np.uint32]:
-        return self._array("link slices", "<u4")
+        return self._numbers("link slices", self.count("facts") + 1)
 
     @cached_property
     def _link_names(self) -> NDArray[np.uint32]:
-        return self._array("link names", "<u4")
+        return self._numbers("link names", int(self._link_slices[-1]))
 
     @cached_property
     def document_of_passage(self) -> NDArray[np.uint32]:
@@ -229,8 +236,10 @@ class Columns:
         return self._array("passage vectors", "i1").reshape(self.count("passages"), self.dimensions.encoder)
 
     @cached_property
-    def triple_vectors(self) -> NDArray[np.int8]:
+    def triple_vectors(self) -> NDArray[np.int8] | PackedMatrix:
         """`(triples, dim)`, by the index's aligner."""
+        if PACKED in self.entry.sections:
+            return PackedMatrix(self._read(PACKED), self.count("triples"), self.dimensions.aligner)
         return self._array("triple vectors", "i1").reshape(self.count("triples"), self.dimensions.aligner)
 
     @cached_property

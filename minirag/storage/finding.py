@@ -32,11 +32,13 @@ class Commit:
         contents: Its table of contents.
         end: The offset just behind its trailer.
         torn: How many bytes follow that belong to no whole commit.
+        format: Of the file, as its trailer says.
     """
 
     contents: Contents
     end: int
     torn: int
+    format: int
 
 
 def find_commit(path: Path, file: IO[bytes]) -> Commit:
@@ -106,7 +108,7 @@ def _commit_at(path: Path, file: IO[bytes], place: int, size: int) -> Commit | N
     if contents.file_id != trailer.file_id.hex():
         return None
     end = place + TRAILER_SIZE
-    return Commit(contents, end, size - end)
+    return Commit(contents, end, size - end, trailer.format)
 
 
 def _what_is_it(file: IO[bytes]) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import zlib
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minirag.storage.layout import BLOCK, Section, checksum
+from minirag.storage.tables import decode_numbers, decode_row
 from minirag.storage.writing import block_checksums
 
 if TYPE_CHECKING:
@@ -51,8 +54,36 @@ def _damaged_blocks(data: memoryview, section: Section, content: memoryview) -> 
     return damaged
 
 
-def read_rows(block: Intact, offsets: Intact, count: int) -> list[Any]:
-    """What `encode_rows` wrote, as far as it holds: `count` values, None for each that does not.
+def read_pages(pages: Intact, table: Intact, count: int) -> list[Any]:
+    """What `encode_pages` wrote, as far as it holds: `count` values, None for each that does not.
+
+    Each page is checked by itself, and whole pages need no table.
+    """
+    rows: list[Any] = [None] * count
+    for first, lines in _whole_pages(pages, table, count):
+        rows[first : first + len(lines)] = map(_decode, lines)
+    return rows
+
+
+def _whole_pages(pages: Intact, table: Intact, count: int) -> Iterator[tuple[int, list[bytes]]]:
+    """The first row of each page that holds, and its lines."""
+    if table.whole:
+        places = np.frombuffer(table.bytes, "<u8").reshape(-1, 3).tolist()
+        for (start, first, expected), (end, _, _) in pairwise(places):
+            page = pages.bytes[start:end]
+            if checksum(page) == expected:
+                yield first, zlib.decompress(page).split(b"\n")[:-1]
+    elif pages.whole:
+        first, rest = 0, bytes(pages.bytes)
+        while first < count and rest:
+            stream = zlib.decompressobj()
+            lines = stream.decompress(rest).split(b"\n")[:-1]
+            yield first, lines
+            first, rest = first + len(lines), stream.unused_data
+
+
+def read_lines(block: Intact, offsets: Intact, count: int) -> list[Any]:
+    """The same of rows of format 1.
 
     A row is a line, so a whole block needs no offsets.
     """
@@ -74,15 +105,18 @@ def _row_ends(block: Intact, offsets: Intact, count: int) -> NDArray[np.int64] |
     return None
 
 
-def _decode(line: memoryview) -> Any:  # noqa: ANN401  a row is whatever JSON holds
+def _decode(line: bytes | memoryview) -> Any:  # noqa: ANN401  a row is whatever JSON holds
     try:
-        return json.loads(bytes(line))
+        return decode_row(line)
     except ValueError:
         return None
 
 
-def read_numbers(section: Intact, kind: str, count: int) -> NDArray[Any] | None:
+def read_numbers(section: Intact, count: int) -> NDArray[np.uint32] | None:
     """A column of numbers `(count,)`, or None where the section is damaged."""
-    if not section.whole or len(section.bytes) != count * np.dtype(kind).itemsize:
+    if not section.whole:
         return None
-    return np.frombuffer(section.bytes, kind)
+    try:
+        return decode_numbers(section.bytes, count)
+    except ValueError:
+        return None

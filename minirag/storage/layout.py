@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-FORMAT = 1
+FORMAT = 2
 OLDEST_FORMAT = 1
 BLOCK = 1_024  # bytes that one block checksum covers
 MAGIC = b"minirag\x00"

@@ -9,6 +9,7 @@ import numpy as np
 
 from minirag.records import ExtractedFact, Extraction
 from minirag.storage.layout import Dimensions
+from minirag.storage.packing import PackedMatrix
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage, stored_document
 from minirag.storage.segment_data import SegmentData
 
@@ -55,8 +56,9 @@ def rows_alive(segment: Segment, name: str) -> list[int]:
     return list(range(segment.count(name))) if alive is None else np.flatnonzero(alive).tolist()
 
 
-def _kept(vectors: NDArray[np.int8], alive: NDArray[np.bool_] | None) -> NDArray[np.int8]:
-    return vectors if alive is None else vectors[alive]
+def _kept(vectors: NDArray[np.int8] | PackedMatrix, alive: NDArray[np.bool_] | None) -> NDArray[np.int8]:
+    kept: NDArray[np.int8] = vectors[:] if alive is None else vectors[alive]
+    return kept
 
 
 def read_document(segment: Segment, row: int) -> StoredDocument:

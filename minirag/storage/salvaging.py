@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.records import Bridge, ExtractedFact, Extraction
-from minirag.storage.columns import GRAPH
-from minirag.storage.intact import Intact, read_numbers, read_rows
+from minirag.storage.columns import GRAPH, PACKED
+from minirag.storage.intact import Intact, read_lines, read_numbers, read_pages
 from minirag.storage.layout import dimensions_in
+from minirag.storage.packing import packed_width, unpack
 from minirag.storage.segment import StoredDocument, StoredPassage, bridge_id, passage_id, stored_document
 from minirag.storage.tables import hash_key, starts_of
 
@@ -125,7 +126,9 @@ class _Part:
         return Intact(self._data, self._entry.sections[name])
 
     def _rows(self, name: str) -> list[Any]:
-        return read_rows(self._section(name), self._section(f"{name} offsets"), self._counts[name])
+        if f"{name} offsets" in self._entry.sections:
+            return read_lines(self._section(name), self._section(f"{name} offsets"), self._counts[name])
+        return read_pages(self._section(name), self._section(f"{name} pages"), self._counts[name])
 
     @cached_property
     def _passages(self) -> list[Any]:
@@ -153,7 +156,7 @@ class _Part:
 
     def _document_slices(self) -> NDArray[Any] | None:
         count = self._counts["documents"]
-        slices = read_numbers(self._section("document slices"), "<u4", count + 1)
+        slices = read_numbers(self._section("document slices"), count + 1)
         if slices is not None or any(row is None for row in self._passages):
             return slices
         # Only white space lies before a document's first passage.
@@ -161,7 +164,7 @@ class _Part:
         return np.array([*first, len(self._passages)]) if len(first) == count else None
 
     def _unit_slices(self, name: str, place: int) -> NDArray[Any] | None:
-        slices = read_numbers(self._section(name), "<u4", self._counts["passages"] + 1)
+        slices = read_numbers(self._section(name), self._counts["passages"] + 1)
         if slices is not None or any(row is None for row in self._passages):
             return slices
         return starts_of(row[place] for row in self._passages)
@@ -225,19 +228,24 @@ class _Part:
     def _vectors(self, kind: str) -> Callable[[int], NDArray[np.int8] | None]:
         """From a row to its vector, or to None where it is lost."""
         section, start = self._place_of(kind)
-        size, count = self._dimensions.of(kind), self._counts[kind]
+        dimensions, count = self._dimensions.of(kind), self._counts[kind]
+        packed = kind == "triples" and PACKED in self._entry.sections
+        size = packed_width(dimensions) if packed else dimensions
         places = start + np.arange(count) * size
         holds = section.holds(places, places + size)
 
         def vector(row: int) -> NDArray[np.int8] | None:
             if not holds[row]:
                 return None
-            return np.frombuffer(section.bytes, np.int8, size, int(places[row]))
+            stored = np.frombuffer(section.bytes, np.uint8, size, int(places[row]))
+            return unpack(stored[None], dimensions)[0] if packed else stored.view(np.int8)
 
         return vector
 
     def _place_of(self, kind: str) -> tuple[Intact, int]:
         """The section of a kind's vectors, and where in it they start; in a graph they stand behind two numbers."""
+        if kind == "triples" and PACKED in self._entry.sections:
+            return self._section(PACKED), 0
         if kind in ("passages", "triples"):
             return self._section(f"{kind[:-1]} vectors"), 0
         behind = self._counts["facts"] * self._dimensions.encoder if kind == "bridges" else 0

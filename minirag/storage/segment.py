@@ -18,8 +18,9 @@ import xxhash
 from minirag.records import Bridge, Extraction, Fact, Passage, Place, Triple
 from minirag.records.places import headings_above, location_of, places_from_json
 from minirag.storage.columns import Columns, ReadSection
+from minirag.storage.packing import PackedMatrix
 from minirag.storage.tables import hash_key
-from minirag.storage.vectors import Found, ask_for_more, search_valid
+from minirag.storage.vectors import Found, ask_for_more, best_of, search_valid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,6 +136,17 @@ class Segment(Columns):
         if valid is None:
             return graph.search(query, k)
         return ask_for_more(lambda most: graph.search(query, most), k, valid)
+
+    def search_triples(self, query: NDArray[np.int8], k: int) -> Found:
+        """The k best triples, as `search_units`; always exact."""
+        valid, vectors = self.alive("triples"), self.triple_vectors
+        if not isinstance(vectors, PackedMatrix):
+            return search_valid(vectors, query, k, valid)
+        found = []
+        for part in vectors.slices():
+            rows, cosines = search_valid(vectors[part], query, k, None if valid is None else valid[part])
+            found.append((rows + part.start, cosines))
+        return best_of(found, k)
 
     # --- dead rows -------------------------------------------------------------------------------------------------
 

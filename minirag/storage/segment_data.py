@@ -10,10 +10,11 @@ import numpy as np
 
 from minirag.records import Bridge
 from minirag.records.places import headings_above, places_to_json, titled
-from minirag.storage.columns import GRAPH
+from minirag.storage.columns import GRAPH, PACKED
 from minirag.storage.lexical import Postings
+from minirag.storage.packing import pack
 from minirag.storage.segment import StoredDocument, StoredPassage, text_hash
-from minirag.storage.tables import MultiMap, encode_rows, hash_key, hash_keys, starts_of
+from minirag.storage.tables import MultiMap, encode_numbers, encode_pages, hash_key, hash_keys, starts_of
 from minirag.storage.vectors import build_graph
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class SegmentData:
         units = np.concatenate([self.fact_vectors, self.bridge_vectors])
         yield (GRAPH, build_graph(units)) if graph else ("fact vectors", units.tobytes())
         yield "passage vectors", self.passage_vectors.tobytes()
-        yield "triple vectors", self.triple_vectors.tobytes()
+        packed = pack(self.triple_vectors)
+        yield ("triple vectors", self.triple_vectors.tobytes()) if packed is None else (PACKED, packed)
         yield from self._document_sections()
         yield from self._lexical_sections()
         yield from self._unit_sections()
@@ -73,10 +75,10 @@ class SegmentData:
         yield from _rows("documents", (_document_row(d) for d in documents))
         yield from _rows("passages", (_passage_row(p) for p in passages))
         yield "passage hashes", np.array([text_hash(p.text) for p in passages], "<u4").tobytes()
-        yield "document slices", starts_of(len(d.passages) for d in documents).tobytes()
+        yield "document slices", _starts(len(d.passages) for d in documents)
         extractions = [p.extraction for p in passages]
-        yield "fact slices", starts_of(len(e.facts) if e else 0 for e in extractions).tobytes()
-        yield "triple slices", starts_of(len(e.triples) if e else 0 for e in extractions).tobytes()
+        yield "fact slices", _starts(len(e.facts) if e else 0 for e in extractions)
+        yield "triple slices", _starts(len(e.triples) if e else 0 for e in extractions)
         from minirag.naming.names import normalise_name, title_entity
 
         yield "title keys", hash_keys(normalise_name(title_entity(d.title)) for d in documents).tobytes()
@@ -89,7 +91,7 @@ class SegmentData:
         postings = Postings.build(texts)
         yield from _map("terms", postings.passages)
         yield "term counts", postings.counts.tobytes()
-        yield "passage lengths", postings.lengths.tobytes()
+        yield "passage lengths", encode_numbers(postings.lengths)
 
     def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
         extractions = [p.extraction for p in self.passages if p.extraction]
@@ -102,9 +104,9 @@ class SegmentData:
         entities = MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4"))
         yield from _map("entities", entities)
         links = [link_keys(fact.entities) for fact in facts]
-        yield "link slices", starts_of(len(keys) for keys in links).tobytes()
+        yield "link slices", _starts(len(keys) for keys in links)
         flat = np.array([key for keys in links for key in keys], "<u8")
-        yield "link names", np.searchsorted(entities.keys, flat).astype("<u4").tobytes()
+        yield "link names", encode_numbers(np.searchsorted(entities.keys, flat).astype("<u4"))
         rows = np.arange(len(self.bridges), dtype="<u4")
         bridged = hash_keys(self.normalise(bridge.entity) for bridge in self.bridges)
         yield from _map("bridge entities", MultiMap.build(bridged, rows))
@@ -140,12 +142,16 @@ def _passage_row(passage: StoredPassage) -> list[Any]:
 
 
 def _rows(name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
-    block, offsets = encode_rows(rows)
-    yield name, block
-    yield f"{name} offsets", offsets
+    pages, table = encode_pages(rows)
+    yield name, pages
+    yield f"{name} pages", table
 
 
 def _map(name: str, columns: MultiMap) -> Iterator[tuple[str, bytes]]:
     yield f"{name} keys", columns.keys.tobytes()
-    yield f"{name} starts", columns.starts.tobytes()
-    yield f"{name} rows", columns.rows.tobytes()
+    yield f"{name} starts", encode_numbers(columns.starts)
+    yield f"{name} rows", encode_numbers(columns.rows)
+
+
+def _starts(counts: Iterable[int]) -> bytes:
+    return encode_numbers(starts_of(counts))

@@ -50,6 +50,7 @@ class Snapshot:
         segments: The base first.
         size: Bytes of the file up to the commit's end.
         torn: Bytes behind it that belong to no whole commit.
+        format: Of the file.
         stamp: Of the file when it was opened.
         data: The file up to the commit's end, unverified: `read` verifies.
     """
@@ -60,6 +61,7 @@ class Snapshot:
         self.contents: Contents = commit.contents
         self.size = commit.end
         self.torn = commit.torn
+        self.format = commit.format
         self.stamp = stamp
         self.data = data
         self._verified: set[Section] = set()

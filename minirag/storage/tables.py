@@ -1,35 +1,89 @@
-"""Rows in columns: many small JSON values in one block of bytes, read one by one, and numbers as plain arrays."""
+"""Rows in columns: many small JSON values in compressed pages, read one by one, and numbers as plain arrays."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 
+from minirag.storage.layout import checksum
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def encode_rows(rows: Iterable[Any]) -> tuple[bytes, bytes]:
-    """Each row as a line of UTF-8 JSON, all in one block, and the lines' offsets as `(n + 1)` 64-bit integers."""
-    parts = [
-        json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
-        for row in rows
-    ]
-    offsets = np.zeros(len(parts) + 1, "<u8")
-    np.cumsum([len(part) for part in parts], out=offsets[1:])
-    return b"".join(parts), offsets.tobytes()
+PAGE = 2_048  # bytes of text that are compressed together: a damaged one is lost; longer rows have their own
+_KEPT_PAGES = 64
+_WIDTHS = {1: "u1", 2: "<u2", 4: "<u4"}
 
 
-def _encode(row: Any) -> bytes:  # noqa: ANN401  a row is whatever JSON holds
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+def encode_pages(rows: Iterable[Any]) -> tuple[bytes, bytes]:
+    """Rows as lines of UTF-8 JSON, so many as fill a page compressed together (zlib), one page behind the other.
+
+    Returns:
+        The pages, and their table, `(pages + 1, 3)` 64-bit integers: where a page starts, its first row, its checksum;
+        the last one is where all end, how many rows there are, and 0.
+    """
+    pages: list[bytes] = []
+    table: list[tuple[int, int, int]] = []
+    start = first = 0
+    for lines in _fill_pages(rows):
+        page = zlib.compress(b"".join(lines), 9)
+        pages.append(page)
+        table.append((start, first, checksum(page)))
+        start, first = start + len(page), first + len(lines)
+    return b"".join(pages), np.array([*table, (start, first, 0)], "<u8").tobytes()
 
 
-class Rows(Sequence[Any]):
-    """What `encode_rows` wrote, over mapped bytes: only the row that is asked for is parsed."""
+def _fill_pages(rows: Iterable[Any]) -> Iterator[list[bytes]]:
+    page: list[bytes] = []
+    size = 0
+    for row in rows:
+        line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        if page and size + len(line) > PAGE:
+            yield page
+            page, size = [], 0
+        page.append(line)
+        size += len(line)
+    if page:
+        yield page
+
+
+def decode_row(line: bytes | memoryview) -> Any:  # noqa: ANN401  a row is whatever JSON holds
+    """The value of one line."""
+    return json.loads(str(line, "utf-8", "surrogatepass"))
+
+
+class Pages(Sequence[Any]):
+    """What `encode_pages` wrote, over mapped bytes: only the page that holds a row is read, and kept for a while."""
+
+    def __init__(self, pages: memoryview, table: NDArray[np.uint64]) -> None:
+        """Take both sections as they lie in the file."""
+        self._pages = pages
+        self._table = table.reshape(-1, 3)
+        self._lines = lru_cache(_KEPT_PAGES)(self._read)
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return int(self._table[-1, 1])
+
+    def __getitem__(self, row: Any) -> Any:  # noqa: ANN401  a row is whatever JSON holds
+        """The value of one row."""
+        page = int(self._table[:, 1].searchsorted(np.uint64(row), "right")) - 1
+        return decode_row(self._lines(page)[row - int(self._table[page, 1])])
+
+    def _read(self, page: int) -> list[bytes]:
+        start, end = int(self._table[page, 0]), int(self._table[page + 1, 0])
+        return zlib.decompress(self._pages[start:end]).split(b"\n")
+
+
+class Lines(Sequence[Any]):
+    """Rows of format 1: lines of JSON behind one another, and where each starts, `(n + 1)` 64-bit integers."""
 
     def __init__(self, block: memoryview, offsets: NDArray[np.uint64]) -> None:
         """Take both sections as they lie in the file."""
@@ -42,9 +96,25 @@ class Rows(Sequence[Any]):
 
     def __getitem__(self, row: Any) -> Any:  # noqa: ANN401  a row is whatever JSON holds
         """The value of one row."""
-        return json.loads(
-            str(self._block[int(self._offsets[row]) : int(self._offsets[row + 1])], "utf-8", "surrogatepass")
-        )
+        return decode_row(self._block[int(self._offsets[row]) : int(self._offsets[row + 1])])
+
+
+def encode_numbers(column: NDArray[np.uint32]) -> bytes:
+    """Whole numbers `(n,)` in as few bytes each as the largest needs: 1, 2 or 4."""
+    largest = int(column.max(initial=0))
+    return column.astype("u1" if largest < 1 << 8 else "<u2" if largest < 1 << 16 else "<u4").tobytes()
+
+
+def decode_numbers(data: memoryview | bytes, count: int) -> NDArray[np.uint32]:
+    """What `encode_numbers` wrote, `(count,)`: 32 bits wide, so that sums do not overflow; wide ones are not copied.
+
+    Raises:
+        ValueError: When so many do not fit the bytes.
+    """
+    width = len(data) // count if count else 1
+    if width not in _WIDTHS or width * count != len(data):
+        raise ValueError(f"{len(data)} bytes do not hold {count} numbers")
+    return np.frombuffer(data, _WIDTHS[width]).astype("<u4", copy=False)
 
 
 def hash_key(key: str) -> int:

@@ -7,7 +7,7 @@ than 0.001 on average and 0.003 at most (`tests/test_vectors.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -65,6 +65,14 @@ def search_valid(matrix: NDArray[np.int8], query: NDArray[np.int8], k: int, vali
         return ask_for_more(lambda most: search_exact(matrix, query, most), k, valid)
     places, cosines = search_exact(matrix[rows], query, k)
     return rows[places], cosines
+
+
+def best_of(found: Sequence[Found], k: int) -> Found:
+    """The k best of what was found in several places, best first."""
+    rows = np.concatenate([np.empty(0, np.int64), *(each for each, _ in found)])
+    cosines = np.concatenate([np.empty(0, np.float32), *(each for _, each in found)])
+    best = np.argsort(-cosines, kind="stable")[:k]
+    return rows[best], cosines[best]
 
 
 def ask_for_more(search: Callable[[int], Found], k: int, valid: NDArray[np.bool_]) -> Found:

@@ -43,7 +43,7 @@ class VerifyReport:
     Attributes:
         path: The file.
         bytes: Its size.
-        format: The newest format that this minirag writes.
+        format: The file's; where no commit is whole, the one that this minirag writes.
         commit: The number of the last whole commit; 0 when there is none.
         commits: How many whole commits are in the file, this one included; older ones only where nothing was
             written afresh since.
@@ -106,7 +106,7 @@ def verify(path: Path, normalise: Callable[[str], str]) -> VerifyReport:
     damaged = [*_damaged_ends(snapshot, commits), *_damaged_sections(snapshot)]
     damaged = damaged or list(_unreadable(snapshot, normalise))
     numbers = {commit.contents.commit for commit in commits}
-    report = VerifyReport(str(path), size, FORMAT, snapshot.contents.commit, len(numbers), tuple(damaged))
+    report = VerifyReport(str(path), size, snapshot.format, snapshot.contents.commit, len(numbers), tuple(damaged))
     return report if report.whole else _with_salvage(report, snapshot, salvage(snapshot, normalise))
 
 

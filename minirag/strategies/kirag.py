@@ -334,5 +334,6 @@ def _rows_of(segment: Segment, passage: int, kind: Kind) -> tuple[range, NDArray
     elif kind == "fact":
         rows, vectors = range(*segment.fact_slices[passage : passage + 2].tolist()), segment.unit_vectors
     else:
-        rows, vectors = range(*segment.triple_slices[passage : passage + 2].tolist()), segment.triple_vectors
+        rows = range(*segment.triple_slices[passage : passage + 2].tolist())
+        return rows, segment.triple_vectors[rows.start : rows.stop]
     return rows, vectors[rows.start : rows.stop]
