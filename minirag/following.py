@@ -9,7 +9,6 @@ question, and by the names in the facts of the best passages. Following names mo
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -87,28 +86,33 @@ class Link(NamedTuple):
     keys: Sequence[int]
 
 
-class Naming(NamedTuple):
-    """The passages that name an entity, none of them dead, all `(n,)`.
+class Namings(NamedTuple):
+    """Which passages name some entities, none of them dead, all `(n,)`: by entity, then in the order of the file.
 
     Attributes:
+        names: The places of the entities among those that were asked for.
         passages: Their numbers.
-        shares: The share of each one's facts that name it, above 0.
+        shares: The share of each one's facts that name the entity, above 0.
         about: Whether it is about the entity, by its title.
     """
 
+    names: NDArray[np.int64]
     passages: NDArray[np.int64]
     shares: Scores
     about: NDArray[np.bool_]
 
+    def take(self, rows: NDArray[Any]) -> Namings:
+        """Those of a mask, or of places in another order."""
+        return Namings(self.names[rows], self.passages[rows], self.shares[rows], self.about[rows])
+
 
 class Space:
-    """All passages of a snapshot in one row of numbers, and likewise its facts; names looked up are remembered."""
+    """All passages of a snapshot in one row of numbers, and likewise its facts."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Count; nothing is read."""
         self.snapshot = snapshot
         self.passage_starts = _starts(snapshot, "passages")  # a list: quicker than numpy, one at a time
-        self._namings: dict[int, Naming] = {}
 
     def __len__(self) -> int:
         """How many passages, dead ones included."""
@@ -135,30 +139,36 @@ class Space:
 
     def names(self, key: int) -> bool:
         """Whether any passage names an entity."""
-        known = any(len(segment.facts_by_entity.find(key)) for segment in self.snapshot.segments)
-        return known and len(self.naming(key).passages) > 0
+        for segment in self.snapshot.segments:
+            facts, alive = segment.facts_by_entity.find(key), segment.alive("facts")
+            if len(facts) and (alive is None or alive[facts].any()):
+                return True
+        return False
 
-    def naming(self, key: int) -> Naming:
-        """The passages that name an entity."""
-        if key not in self._namings:
-            parts = [self._naming(number, key) for number in range(len(self.snapshot.segments))]
-            self._namings[key] = Naming(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-        return self._namings[key]
+    def namings(self, keys: Sequence[int]) -> Namings:
+        """The passages that name entities, by the hashes of these."""
+        hashes = np.array(keys, "<u8")
+        parts = [self._namings(number, hashes) for number in range(len(self.snapshot.segments))]
+        if len(parts) == 1:
+            return parts[0]
+        joined = Namings(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return joined.take(np.argsort(joined.names, kind="stable"))
 
-    def _naming(self, number: int, key: int) -> Naming:
+    def _namings(self, number: int, hashes: NDArray[np.uint64]) -> Namings:
         segment = self.snapshot.segments[number]
-        rows = segment.facts_by_entity.find(key)
-        if not len(rows):
-            return Naming(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, bool))
-        often = Counter(segment.passage_of_fact[rows].tolist())  # mostly a few: quicker than numpy
-        passages, counts = np.array(list(often), np.int64), np.array(list(often.values()), np.int64)
+        names, facts = segment.facts_by_entity.find_all(hashes)
+        naming = segment.passage_of_fact[facts]
+        # The facts of one passage stand behind one another.
+        first = np.flatnonzero(np.diff(naming, prepend=-1) | np.diff(names, prepend=-1))
+        counts = np.diff(first, append=len(facts))
+        names, passages = names[first], naming[first].astype(np.int64)
         alive = segment.alive("passages")
         if alive is not None:
-            passages, counts = passages[alive[passages]], counts[alive[passages]]
+            kept = alive[passages]
+            names, passages, counts = names[kept], passages[kept], counts[kept]
         sizes = segment.fact_slices[passages + 1] - segment.fact_slices[passages]
-        about = segment.title_keys[segment.document_of_passage[passages]] == np.uint64(key)
-        shares = (counts / sizes).astype(np.float32)
-        return Naming(passages + self.passage_starts[number], shares, about)
+        about = segment.title_keys[segment.document_of_passage[passages]] == hashes[names]
+        return Namings(names, passages + self.passage_starts[number], (counts / sizes).astype(np.float32), about)
 
     def links_of(self, passage: int) -> list[Sequence[int]]:
         """The hashes of the names in each of a passage's facts, in order."""
@@ -281,21 +291,32 @@ def _follow(space: Space, own: Scores, names: Mapping[int, Mapping[int, float]],
     the passage that it stands in, a name counts by what it counts elsewhere.
     """
     linked = np.zeros_like(own)
-    for key, places in names.items():
-        passages, shares, about = space.naming(key)
-        if not 0 < len(passages) <= weights.most_passages:
-            continue
-        strength = np.sqrt(shares) / len(passages)
-        titled = about.nonzero()[0]
-        if len(titled):
-            ranked = titled[np.argsort(-own[passages[titled]], kind="stable")]
-            ranks = np.arange(1, len(ranked) + 1, dtype=np.float32)
-            strength[ranked] = np.maximum(strength[ranked], 1 / (ranks * np.sqrt(np.float32(len(ranked)))))
-        home = max(places, key=lambda place: places[place])
-        elsewhere = max((share for place, share in places.items() if place != home), default=0.0)
-        weight = np.where(passages == home, np.float32(elsewhere), np.float32(places[home]))
-        linked[passages] = np.maximum(linked[passages], strength * weight)
+    found = space.namings(list(names))
+    often = np.bincount(found.names, minlength=len(names))
+    found = found.take(often[found.names] <= weights.most_passages)
+    mentioned = np.sqrt(found.shares) / often[found.names].astype(np.float32)
+    strength = np.maximum(mentioned, _by_title(found, own))
+    homes = [max(places, key=lambda place: places[place]) for places in names.values()]
+    counts = [
+        (places[home], max((share for place, share in places.items() if place != home), default=0.0))
+        for places, home in zip(names.values(), homes, strict=True)
+    ]
+    abroad, at_home = np.array(counts, np.float32).reshape(-1, 2).T
+    is_home = found.passages == np.array(homes, np.int64)[found.names]
+    weight = np.where(is_home, at_home[found.names], abroad[found.names])
+    np.maximum.at(linked, found.passages, strength * weight)
     return linked
+
+
+def _by_title(found: Namings, own: Scores) -> Scores:
+    """How surely names lead to the passages about them, `(n,)`; 0 for the others."""
+    titled = np.flatnonzero(found.about)
+    best_first = titled[np.lexsort((-own[found.passages[titled]], found.names[titled]))]
+    _, first, many = np.unique(found.names[best_first], return_index=True, return_counts=True)
+    ranks = np.arange(1, len(best_first) + 1) - np.repeat(first, many)
+    strength = np.zeros(len(found.about), np.float32)
+    strength[best_first] = 1 / (ranks * np.sqrt(np.repeat(many, many)))
+    return strength
 
 
 def _names_in(space: Space, question: str) -> Iterator[int]:

@@ -81,25 +81,24 @@ def test_names_that_only_hidden_or_deleted_documents_hold_hide_no_shorter_ones(t
 def test_a_name_leads_to_the_passages_that_name_it_and_to_those_about_it(whole: Path) -> None:
     with open_offline(whole, mode="r") as index:
         space = Space(index.snapshot)
-        passages, shares, about = space.naming(key_of("marta ellinghaus"))
-        assert [document_of(space, passage) for passage in passages.tolist()] == ["tide", "marta"]
-        assert shares.tolist() == [0.5, 1.0]
-        assert about.tolist() == [False, True]
-        passages, shares, about = space.naming(key_of("Piet Olander"))
-        assert [document_of(space, passage) for passage in passages.tolist()] == ["lantern", "piet"]
-        assert about.tolist() == [False, False]  # a document without a title is about nothing
-        assert [len(column) for column in space.naming(key_of("Nobody Known"))] == [0, 0, 0]
+        keys = [key_of("marta ellinghaus"), key_of("Nobody Known"), key_of("Piet Olander")]
+        names, passages, shares, about = space.namings(keys)
+        assert names.tolist() == [0, 0, 2, 2]
+        assert [document_of(space, passage) for passage in passages.tolist()] == ["tide", "marta", "lantern", "piet"]
+        assert shares.tolist()[:2] == [0.5, 1.0]
+        assert about.tolist() == [False, True, False, False]  # a document without a title is about nothing
+        assert [len(column) for column in space.namings([])] == [0, 0, 0, 0]
 
 
 def test_a_title_is_about_its_name_without_the_parenthesis(whole: Path) -> None:
     with open_offline(whole, mode="r") as index:
-        assert Space(index.snapshot).naming(key_of("Lantern Road")).about.tolist() == [True]
+        assert Space(index.snapshot).namings([key_of("Lantern Road")]).about.tolist() == [True]
 
 
 def test_the_dead_are_named_by_nobody(strayed: Path) -> None:
     with open_offline(strayed, mode="r") as index:
         space = Space(index.snapshot)
-        named = [document_of(space, passage) for passage in space.naming(key_of("Marta Ellinghaus")).passages.tolist()]
+        named = [document_of(space, passage) for passage in space.namings([key_of("Marta Ellinghaus")]).passages]
         assert named == ["tide", "marta"]
         mask = index.snapshot.segments[0].alive("passages")
         assert mask is not None

@@ -78,6 +78,10 @@ def test_a_multimap_finds_all_rows_of_a_key(pairs: list[tuple[int, int]]) -> Non
     built = MultiMap.build(keys, np.array([row for _, row in pairs], "<u4"))
     for key in range(7):
         assert built.find(key * (1 << 61)).tolist() == sorted(row for k, row in pairs if k == key)
+    asked = np.array([3 << 61, 6 << 61, 0, 3 << 61], "<u8")
+    places, rows = built.find_all(asked)
+    found = [(place, row) for place, key in enumerate(asked.tolist()) for row in built.find(key).tolist()]
+    assert list(zip(places.tolist(), rows.tolist(), strict=True)) == found
 
 
 def test_hashes_are_64_bits_and_stable() -> None:

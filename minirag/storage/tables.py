@@ -161,6 +161,16 @@ class MultiMap:
         start, end = self.span(key)
         return self.rows[start:end]
 
+    def find_all(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+        """The rows of several hashes `(m,)`, one after the other: the place of each one's hash, and the row, `(n,)`."""
+        if not len(self.keys):
+            return np.empty(0, np.int64), np.empty(0, "<u4")
+        at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
+        starts = self.starts[at].astype(np.int64)
+        sizes = np.where(self.keys[at] == keys, self.starts[at + 1] - starts, 0)
+        behind = starts - (np.cumsum(sizes) - sizes)  # of a hash's rows here their places there
+        return np.repeat(np.arange(len(keys)), sizes), self.rows[np.arange(sizes.sum()) + np.repeat(behind, sizes)]
+
     def span(self, key: int) -> tuple[int, int]:
         """Where the rows of one hash lie in `rows`."""
         place = int(self.keys.searchsorted(np.uint64(key)))

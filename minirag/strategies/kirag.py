@@ -286,6 +286,10 @@ class _Search:
         shown = float(self._scores[passage]) if value is None else value
         return to_hit(self._snapshot, Row(shown, number, "passage", row))
 
+    def _passage_id(self, passage: int) -> str:
+        _, segment, row = self._space.locate(passage)
+        return segment.passage_id(row)
+
     # --- the end ---------------------------------------------------------------------------------------------------
 
     def evidence(self, k: int) -> Evidence:
@@ -296,10 +300,10 @@ class _Search:
             lifted = [*self._chain, *([holding] if holding else [])]
             scores[list({passage for unit in lifted for passage in unit.passages})] += _CHOSEN_BONUS
         ranked = best_passages(scores, max(k, LEAST_RANKED))
-        hits = [self._passage_hit(passage, float(scores[passage])) for passage in ranked]
-        ranking = tuple((hit.id, hit.score) for hit in hits)
+        hits = tuple(self._passage_hit(passage, float(scores[passage])) for passage in ranked[:k])
+        ranking = tuple((self._passage_id(passage), float(scores[passage])) for passage in ranked)
         chain = tuple(to_hit(self._snapshot, unit.row) for unit in self._chain)
-        return Evidence(tuple(hits[:k]), ranking, chain, tuple(self._steps))
+        return Evidence(hits, ranking, chain, tuple(self._steps))
 
     def _by_units(self) -> Scores:
         """A passage's score is its best unit's (the paper); those without one come behind, by their own."""
