@@ -58,6 +58,29 @@ def test_other_codings_are_understood(tmp_path: Path) -> None:
     assert only(written(tmp_path, page.encode("latin-1"))).text == text
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        ("<p>Der Käfer — 東京</p>", "Der Käfer — 東京"),
+        ("<div><div><span class='a'>One</span></div></div>", "One"),
+        ("<P>One<BR>Two</P>", "One\n\nTwo"),
+        (f"<!-- {'-' * 60} --><html><body><p>One</p></body></html>", "One"),
+    ],
+)
+def test_a_part_of_a_page_is_read_too(content: str, text: str, tmp_path: Path) -> None:
+    assert only(written(tmp_path, content)).text == text
+
+
+@pytest.mark.parametrize("content", ["Only words.", "a < b and c > d", b"%PDF-1.4 <</Type /Page>>", b"PK\x03<b>\x00"])
+def test_what_has_no_element_is_no_page(content: str | bytes, tmp_path: Path) -> None:
+    assert reason(written(tmp_path, content)) == "is no HTML, or empty"
+
+
+def test_a_page_that_is_no_article_keeps_its_characters_without_saying_its_coding(tmp_path: Path) -> None:
+    cells = "".join(f"<div><span>Zürich {number}</span> <span>{number * 7} €</span></div>" for number in range(40))
+    assert "Zürich 39 273 €" in only(written(tmp_path, f"<html><body><p>Prices.</p>{cells}</body></html>")).text
+
+
 @pytest.mark.parametrize("content", ["", " ", "<html><body><script>render()</script></body></html>", b"\x00\x01\x02"])
 def test_a_page_without_text_is_named(content: str | bytes, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.CRITICAL):

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import trafilatura
-from lxml import html
+from trafilatura.utils import decode_file
 
 from minirag.errors import InputError
 from minirag.loading.assembling import Assembly, Converted, Outline
 from minirag.loading.markup import add_blocks
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ELEMENT = re.compile(r"<[a-z][a-z0-9]*(\s[^<>]*)?/?>", re.IGNORECASE)
 _LEAST = 0.1  # of a page's words: if the main text has less, the page is of another kind than articles
 
 
@@ -25,22 +26,34 @@ def convert(path: Path) -> Converted:
         InputError: If there is no text at all.
     """
     _hush()
-    content = path.read_bytes()
+    content = _page(path.read_bytes())
     page = trafilatura.load_html(content)
-    if page is None:
-        raise InputError("is no HTML, or empty")
     whole = _assembled(page, Outline())
     found: Any = trafilatura.bare_extraction(content, with_metadata=True, include_comments=False, favor_recall=True)
     title = _title(page, found)
     chosen = _assembled(found.body, Outline(title=title)) if found is not None else whole
     if len(chosen.text.split()) < _LEAST * len(whole.text.split()):
-        chosen = _assembled(html.document_fromstring(content), Outline(title=title))
+        chosen = _assembled(trafilatura.load_html(content), Outline(title=title))
     if not chosen.text:
         raise InputError("has no text (is it filled by a script?)")
     if found is None:
         return chosen._replace(title=title)
     metadata = {"author": found.author, "created": _published(page), "url": found.url, "description": found.description}
     return chosen._replace(title=title, metadata=metadata)
+
+
+def _page(content: bytes) -> str:
+    """What `trafilatura.load_html` takes for a page: it wants "html" early on, or several elements side by side.
+
+    Raises:
+        InputError: If there is not one HTML element.
+    """
+    text: str = decode_file(content)
+    if trafilatura.load_html(text) is not None:
+        return text
+    if "\0" in text or not _ELEMENT.search(text):
+        raise InputError("is no HTML, or empty")
+    return f"<!DOCTYPE html>\n{text}"
 
 
 def _hush() -> None:
