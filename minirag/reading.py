@@ -51,7 +51,7 @@ from minirag.retrieving import (
 from minirag.sharing import Shareable
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.layout import aligner_in
-from minirag.storage.store import Mode, Store, find_file
+from minirag.storage.store import Mode, Store, is_there
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -134,7 +134,7 @@ class OpenIndex(Shareable):
             keep_prompts(self._store, self._prompts)
 
     def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
-        if mode == "r" or find_file(self.path).exists():
+        if mode == "r" or is_there(self.path):
             return Store(self.path, mode=mode, normalise=normalise_name)
         header = new_header(open_encoder(encoder), encoder, settings or Settings())
         return Store.create(self.path, header=header, normalise=normalise_name)

@@ -19,6 +19,7 @@ from minirag.storage.lock import writer_lock
 from minirag.storage.salvaging import LOST, VECTOR_KINDS, Salvage, names, salvage
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.snapshot import Snapshot, open_snapshot
+from minirag.storage.store import find_file, is_there
 from minirag.storage.vectors import quantise
 from minirag.storage.writing import Change, write_base
 
@@ -100,8 +101,10 @@ def repair(
         IndexWriteError: When the disk refuses.
         EncoderMismatchError: When vectors were lost and the encoder is another one.
     """
-    source, target = Path(old).absolute(), Path(new).absolute()
+    source, target = Path(old).absolute(), find_file(Path(new))
     snapshot = open_snapshot(source)
+    with writer_lock(target):  # found out now, and not when all is done that is to be written
+        _check_new(target)
     saved = salvage(snapshot, normalise_name)
     aligner = _aligner_for(snapshot.header)
     if aligner["fingerprint"] != aligner_in(snapshot.header)["fingerprint"]:
@@ -110,8 +113,7 @@ def repair(
     dimensions = Dimensions(int(snapshot.header["encoder"]["dimensions"]), int(aligner["dimensions"]))
     data = _with_vectors(snapshot, saved, encoder, dimensions, Progress(progress))
     with writer_lock(target):
-        if target.exists():
-            raise IndexFileError(target, "exists already. Repair into a new file, then put it in the old one's place")
+        _check_new(target)
         pending = np.array(sorted(saved.pending), "<u8")
         write_base(
             target,
@@ -129,6 +131,11 @@ def repair(
         lost_bridges=saved.lost_bridges,
         lost_vectors=lost_vectors,
     )
+
+
+def _check_new(target: Path) -> None:
+    if is_there(target):
+        raise IndexFileError(target, "exists already. Repair into a new file, then put it in the old one's place")
 
 
 def _header(snapshot: Snapshot, saved: Salvage) -> Mapping[str, Any]:

@@ -127,3 +127,35 @@ def test_a_forked_child_does_not_inherit_it(tmp_path: Path) -> None:
     assert os.waitpid(child, 0)[1] == 9
     os.close(gone_in)
     os.close(gone_out)
+
+
+def test_where_no_index_came_about_no_lock_is_left(tmp_path: Path) -> None:
+    path = tmp_path / "notes.usearch"
+    with writer_lock(path):
+        assert [each.name for each in tmp_path.iterdir()] == ["notes.usearch.lock"]
+    assert list(tmp_path.iterdir()) == []
+    with writer_lock(path):
+        path.write_text("made")
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["notes.usearch", "notes.usearch.lock"]
+
+
+def test_who_had_opened_a_lock_that_went_does_not_hold_it(tmp_path: Path) -> None:
+    """A lock's file that is taken away takes nobody in: of many who try at once, one at a time has it."""
+    path, inside, most = tmp_path / "notes.usearch", [], []
+
+    def try_often() -> None:
+        for _ in range(200):
+            try:
+                with writer_lock(path):
+                    inside.append(1)
+                    most.append(len(inside))
+                    inside.pop()
+            except IndexLockedError:
+                continue
+
+    threads = [threading.Thread(target=try_often) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert set(most) == {1}

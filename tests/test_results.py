@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minirag.errors import InputError
+from minirag.errors import InputError, OutputError
 from minirag.evaluation.results import QuestionResult, Run, format_table, read_runs, table, write_runs
 from minirag.records import Failure, Usage
 
@@ -107,7 +107,7 @@ def test_broken_run_files_are_named(tmp_path: Path) -> None:
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=r"runs\.json: is no file of runs"):
             read_runs(path)
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(OutputError, match=r"missing/runs\.json: could not be written: No such file or directory"):
         write_runs([RUN], tmp_path / "missing" / "runs.json")
 
 

@@ -21,12 +21,11 @@ from minirag.cli.options import (
     model_arguments,
     model_options,
     note_offline,
-    require_folder,
-    require_index,
     strategy_option,
     strategy_options,
     where_option,
 )
+from minirag.cli.places import require_file, require_index
 from minirag.cli.printing import echo_answer, echo_hit, echo_json
 from minirag.cli.running import command
 from minirag.cli.streaming import echo_stream, shows_stream
@@ -82,9 +81,9 @@ def ask(
     """
     chosen = chosen_options(strategy, model, options)
     require_index(path)
+    require_file(page, "--html")
     if page is not None:
         check_not_over(page, path)
-        require_folder(page, "--html")
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
         how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
         how |= {"time_limit": time_limit, **chosen}

@@ -9,9 +9,13 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, quiet_option, require_folder, shows_bars
+from minirag.cli.options import FILE, quiet_option, shows_bars
+from minirag.cli.places import require_file, require_index
 from minirag.cli.printing import echo_note
 from minirag.cli.running import FAILED, command
+from minirag.index import Index
+from minirag.models import OFFLINE
+from minirag.output import write_text
 
 
 @command(epilog="\b\nExample:\n  minirag bench data/2wiki --json bench.json")
@@ -44,9 +48,12 @@ def bench(
     With --scaling, indexes of growing size are made from the data set, with synthetic vectors around the real ones. A
     million units took eight minutes, 4 GB of memory and 2 GB of disk on two cores.
     """
-    require_folder(output, "--json")
-    require_folder(scaling, "--scaling")
+    require_file(output, "--json")
+    require_file(scaling, "--scaling")
     if scaling is not None:
+        if path is not None:
+            require_index(path)
+            Index(path, mode="r", model=OFFLINE).close()  # what is wrong with it is told now, and not by a child
         _scale(folder, scaling, _parse_sizes(sizes, quick=quick), index=path, progress=shows_bars(quiet=quiet))
         return
     if sizes or path:
@@ -60,7 +67,7 @@ def _bench(folder: Path | None, output: Path | None, *, quick: bool, quiet: bool
 
     measured = run_bench(folder, quick=quick, progress=shows_bars(quiet=quiet))
     if output is not None:
-        output.write_text(json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_text(output, json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n")
     click.echo(measured.table())
     click.echo()
     click.echo(table(measured.runs))

@@ -22,6 +22,7 @@ from minirag.cli.options import (
     strategy_option,
     strategy_options,
 )
+from minirag.cli.places import require_index_place
 from minirag.cli.printing import echo_citations, end_with
 from minirag.cli.running import command
 from minirag.demo import DemoQuestion, load_documents, load_questions
@@ -55,6 +56,8 @@ def demo(
     """
     started = time.perf_counter()
     chosen, arguments = chosen_options(strategy, model, options), model_arguments(model, api_base)
+    if path is not None:
+        require_index_place(path, "--index")
     note_offline(model, "running")
     with _place(path) as place, Index(place, **arguments) as opened:
         spent = _build(opened)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, quiet_option, require_index, shows_bars
+from minirag.cli.options import FILE, quiet_option, shows_bars
+from minirag.cli.places import require_file, require_index
 from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
@@ -40,6 +41,7 @@ def graph(*, index: Path, output: Path, max_nodes: int, quiet: bool) -> None:
     The page needs no server and no network. Search it, zoom and move, and click on anything for its text.
     """
     require_index(index)
+    require_file(output, "--output")
     with Index(index, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if str(output) == "-" else output
         opened.draw(target, most_nodes=max_nodes, progress=shows_bars(quiet=quiet))

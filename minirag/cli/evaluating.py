@@ -20,10 +20,10 @@ from minirag.cli.options import (
     note_offline,
     options_by_strategy,
     quiet_option,
-    require_folder,
     shows_bars,
     strategy_options,
 )
+from minirag.cli.places import require_file, require_folder, require_index_place
 from minirag.cli.printing import echo_failures, echo_note, end_with
 from minirag.cli.running import command
 from minirag.cli.sweeps import parse_sweep, sweep_option
@@ -128,8 +128,8 @@ def evaluate(
     """
     from minirag.evaluation.measured_files import find_measured, read_measured
 
-    require_folder(output, "--json")
-    require_folder(report, "--report")
+    require_file(output, "--json")
+    require_file(report, "--report")
     files = find_measured(sources)
     if files is not None:
         measured, scalings = read_measured(files)
@@ -137,6 +137,7 @@ def evaluate(
         return
     if path is None:
         raise click.UsageError("Missing option '--index'.")
+    require_folder(given["folder"], "--runs")
     arguments = {**model_arguments(model, api_base, price), "encoder": encoder}
     settings = {name: given.pop(name) for name in ("limit", "seed", "concurrency", "scoring", "folder")}
     asking = {name: given.pop(name) for name in ("ask_above", "yes")}
@@ -308,13 +309,13 @@ def _conclude(
 def _places(datasets: Sequence[Dataset], path: Path) -> list[Path]:
     """Where the index of each data set lies."""
     if len(datasets) == 1:
+        require_index_place(path, "--index")
         if path.is_dir():
             raise click.UsageError(f"--index {path} is a folder; give a file for a single data set")
         return [path]
     places = [path / f"{dataset.name}.usearch" for dataset in datasets]
     if len(set(places)) < len(places):
         raise click.UsageError("two of the data sets have the same name, and would share an index")
-    if path.is_file():
-        raise click.UsageError(f"--index {path} is a file; give a folder for several data sets")
+    require_folder(path, "--index")
     path.mkdir(parents=True, exist_ok=True)
     return places

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from minirag.cli.choices import Choice
-from minirag.cli.options import FILE, json_option, quiet_option, require_index, shows_bars
+from minirag.cli.options import FILE, json_option, quiet_option, shows_bars
+from minirag.cli.places import require_file, require_index, require_index_place
 from minirag.cli.printing import echo_json
 from minirag.cli.running import command
 from minirag.exporting import FORMATS, ExportFormat
@@ -40,6 +41,7 @@ def export(*, index: Path, output: Path, format: ExportFormat | None, no_vectors
     JSON Lines hold all of it and can be imported; GraphML is for graph tools.
     """
     require_index(index)
+    require_file(output, "--output")
     to_stdout = str(output) == "-"
     with Index(index, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if to_stdout else output
@@ -63,6 +65,7 @@ def import_(*, file: Path, index: Path, encoder: str | None, as_json: bool, quie
     FILE is what export wrote as JSON Lines, or triples made elsewhere: CSV or JSON Lines with head, relation and tail,
     and if you like document, title and text. - is standard input.
     """
+    require_index_place(index, "INDEX")
     source = sys.stdin.buffer if str(file) == "-" else file
     report = import_index(source, index, encoder=encoder, progress=shows_bars(quiet=quiet))
     if as_json:

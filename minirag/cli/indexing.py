@@ -22,9 +22,9 @@ from minirag.cli.options import (
     model_options,
     note_offline,
     quiet_option,
-    require_index,
     shows_bars,
 )
+from minirag.cli.places import require_index, require_index_place
 from minirag.cli.printing import echo_failures, end_with
 from minirag.cli.running import Interrupted, command
 from minirag.errors import BudgetExceededError
@@ -33,14 +33,17 @@ from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
-from minirag.storage.store import Mode
+from minirag.storage.store import Mode, is_there
 from minirag.wording import count, describe_usage, one_line
+
+_NOT_KEPT = "is not kept, as nothing came into it"
+_ANYTHING = click.Path(readable=False, path_type=Path)  # what cannot be read is named, and the rest goes on
 
 
 @command(
     epilog="\b\nExample:\n  minirag index docs/ corpus.jsonl --index notes.usearch \\\n    --model openai/gpt-4o-mini"
 )
-@click.argument("paths", nargs=-1, required=True, metavar="PATHS...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, required=True, metavar="PATHS...", type=_ANYTHING)
 @index_option
 @model_options
 @cost_options
@@ -90,8 +93,9 @@ def index(
             paths, path, progress=shows_bars(quiet=quiet), **options, **model_arguments(model, api_base, price)
         )
         return
+    require_index_place(path, "--index")
     with (
-        leaving_nothing_empty(path),
+        leaving_nothing_empty(path) as would_go,
         Index(
             path, encoder=encoder, settings=settings, prompts=prompts, **model_arguments(model, api_base, price)
         ) as opened,
@@ -106,14 +110,14 @@ def index(
                 took = report.usage + again.usage
                 report = replace(again, added=report.added, updated=report.updated, usage=took)
         except KeyboardInterrupt as interrupt:
-            raise Interrupted(_what_is_kept(opened)) from interrupt
+            raise Interrupted(_what_is_kept(opened, goes=would_go())) from interrupt
         except BudgetExceededError as error:
             if not quiet:
-                _echo_report(error.report, skipped, opened)
+                _echo_report(error.report, skipped, opened, goes=would_go())
             echo_failures(error.report.failed)
             raise
         if not quiet:
-            _echo_report(report, skipped, opened)
+            _echo_report(report, skipped, opened, goes=bool(report.failed) and would_go())
         end_with(report.failed)
 
 
@@ -191,11 +195,12 @@ def _may_prune(report: AddReport) -> bool:
     return click.confirm("Delete them?", err=True)
 
 
-def _what_is_kept(opened: Index) -> str:
+def _what_is_kept(opened: Index, *, goes: bool) -> str:
     opened.refresh()
+    held = _NOT_KEPT if goes else f"holds {count(len(opened), 'document')}"
     replies = "" if opened.model == OFFLINE else ", and replies that were paid for are kept beside it"
     return (
-        f"Interrupted. {one_line(str(opened.path))} holds {count(len(opened), 'document')}{replies}. "
+        f"Interrupted. {one_line(str(opened.path))} {held}{replies}. "
         "Run the same command again to go on: what is there is not done again."
     )
 
@@ -205,8 +210,8 @@ def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arg
     if arguments["model"] == OFFLINE:
         raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
     with TemporaryDirectory() as scratch:
-        mode: Mode = "r" if path.exists() else "a"
-        place = path if path.exists() else Path(scratch) / "empty.usearch"
+        mode: Mode = "r" if is_there(path) else "a"
+        place = path if mode == "r" else Path(scratch) / "empty.usearch"
         with Index(place, mode=mode, **arguments) as opened:
             found = opened.estimate(paths, progress=progress)
     calls = f"{count(found.calls, 'call')}: {found.passages:,} for passages, {found.bridging_calls:,} for "
@@ -217,7 +222,8 @@ def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arg
     click.echo("price unknown" if found.cost is None else f"about ${found.cost:,.2f}")
 
 
-def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index) -> None:
+def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index, *, goes: bool) -> None:
+    """What was done, and what the file holds; `goes` where it is about to be taken away, as nothing came into it."""
     counts = (("added", report.added), ("updated", report.updated), ("unchanged", report.unchanged))
     told = [f"{name} {len(ids):,}" for name, ids in counts]
     if report.deleted:
@@ -227,6 +233,9 @@ def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index) -> N
         click.echo(_describe_skipped(skipped))
     click.echo(f"{opened.model}: {describe_usage(report.usage)}")
     info = opened.info()
+    if goes:
+        click.echo(f"{one_line(info.path)} {_NOT_KEPT}")
+        return
     click.echo(
         f"{one_line(info.path)} holds {count(info.documents, 'document')}, {count(info.facts, 'fact')}, "
         f"{count(info.bridges, 'bridging fact')}; {info.bytes / 1e6:,.2f} MB"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, json_option, require_index
+from minirag.cli.options import FILE, json_option
+from minirag.cli.places import require_index
 from minirag.cli.printing import echo_failures, echo_json
 from minirag.cli.running import FAILED, command
 from minirag.index import Index

@@ -13,7 +13,6 @@ import click
 
 from minirag.cli.choices import Choice
 from minirag.cli.printing import echo_note
-from minirag.errors import IndexMissingError
 from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
 from minirag.models import OFFLINE, TASKS, VARIABLE, check_tasks
@@ -252,26 +251,6 @@ def model_arguments(
         spelled = "--api-base" if api_base is not None else "--price"
         raise click.UsageError(f"{spelled} needs a --model (or {VARIABLE}) that is called")
     return {"model": OFFLINE}
-
-
-def require_index(path: Path) -> None:
-    """Check that there is an index, which opening it for writing would start.
-
-    Raises:
-        IndexMissingError: If there is none.
-    """
-    if not path.exists():
-        raise IndexMissingError(path, f"there is no such file. Build it: minirag index PATHS --index {path}")
-
-
-def require_folder(output: Path | None, option: str) -> None:
-    """Find out before a long run that its results cannot be written.
-
-    Raises:
-        click.UsageError: If the folder of a file that the user named is not there.
-    """
-    if output is not None and not output.parent.is_dir():
-        raise click.UsageError(f"{option} {output}: there is no folder {output.parent}")
 
 
 def note_offline(model: str | None, did: str) -> None:

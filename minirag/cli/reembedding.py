@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, quiet_option, require_index, shows_bars
+from minirag.cli.options import FILE, quiet_option, shows_bars
+from minirag.cli.places import require_index
 from minirag.cli.running import command
 from minirag.reembedding import reembed as reembed_file
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, json_option, quiet_option, require_index, shows_bars
+from minirag.cli.options import FILE, json_option, quiet_option, shows_bars
+from minirag.cli.places import require_index, require_index_place
 from minirag.cli.printing import echo_json
 from minirag.cli.running import command
 from minirag.repairing import repair as repair_file
@@ -25,6 +26,7 @@ def repair(*, old: Path, new: Path, as_json: bool, quiet: bool) -> None:
     documents are next added to NEW.
     """
     require_index(old)
+    require_index_place(new, "NEW")
     report = repair_file(old, new, progress=shows_bars(quiet=quiet))
     if as_json:
         echo_json(asdict(report))

@@ -108,11 +108,14 @@ class Program(click.Group):
 
 
 def _told(error: Exception) -> FailedError:
-    """What the user is told of an error: all of it where it is minirag's own, else also its type."""
+    """What the user is told of an error: all of it where it is minirag's own, the system's reason, else its type."""
     if isinstance(error, MiniragError):
         return FailedError(str(error))
     if isinstance(error, ValueError):
         return WrongUsageError(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        place = f"{error.filename}: " if error.filename is not None else ""
+        return FailedError(f"{place}{error.strerror} (--debug shows where)")
     return FailedError(f"{type(error).__name__}: {error} (--debug shows where)")
 
 

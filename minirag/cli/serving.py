@@ -15,11 +15,11 @@ from minirag.cli.options import (
     model_arguments,
     model_options,
     note_offline,
-    require_index,
     strategy_option,
     strategy_options,
     where_option,
 )
+from minirag.cli.places import require_index, require_index_place
 from minirag.cli.running import FailedError, command
 from minirag.index import Index
 
@@ -63,7 +63,9 @@ def mcp(
         from minirag.adapters.mcp import build_server
     except ImportError as error:
         raise FailedError(str(error)) from error
-    if not writable:
+    if writable:
+        require_index_place(chosen, "FILE")
+    else:
         require_index(chosen)
     with Index(chosen, mode="a" if writable else "r", **model_arguments(model, api_base)) as opened:
         note_offline(model, "answering")

@@ -12,6 +12,7 @@ import click
 
 from minirag.cli.choices import Choice
 from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
+from minirag.cli.places import require_folder
 from minirag.cli.printing import echo_note
 from minirag.cli.running import FailedError, command
 from minirag.loop import run
@@ -84,6 +85,7 @@ def train(
         raise FailedError(f"{_NEEDED} ({error})") from error
     if threads:
         torch.set_num_threads(threads)
+    require_folder(out, "--out")
     settings = change(PRESETS[preset], [*given, *([f"base={base}"] if base else [])])  # type: ignore[index]  # click checked it
     making = Making(out, settings, name or out.name, Progress(shows_bars(quiet=quiet)))
     _run(making, files, stages, triples, Models(model, {} if api_base is None else {"api_base": api_base}))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minirag.encoder.hosted_encoder import HostedEncoder
-from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, read_config
+from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, is_folder, read_config
 from minirag.encoder.onnx_encoder import OnnxEncoder
 from minirag.encoder.protocol import Encoder, Role
 from minirag.encoder.query import Query
@@ -55,7 +55,7 @@ def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
     if not isinstance(encoder, str):
         return encoder
     path = Path(encoder).expanduser()
-    if encoder.strip() and (path.is_dir() or encoder.startswith((".", "~")) or path.is_absolute()):
+    if encoder.strip() and (is_folder(path) or encoder.startswith((".", "~")) or path.is_absolute()):
         return OnnxEncoder(path)
     return HostedEncoder(encoder)
 

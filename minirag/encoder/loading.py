@@ -51,13 +51,29 @@ class EncoderConfig:
     document_prefix: str = ""
 
 
+def is_folder(path: Path) -> bool:
+    """Whether there is such a folder; False also where nobody can tell, as of a name longer than any can be.
+
+    What lies in a folder that may not be looked into is a folder: reading it tells.
+    """
+    try:
+        return path.is_dir()
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+
+
 def read_config(folder: Path) -> EncoderConfig:
     """Read config.json of an encoder's folder.
 
     Raises:
         EncoderError: If one of the folder's three files is missing, or config.json is not what the export writes.
     """
-    missing = [name for name in FILES if not (folder / name).is_file()]
+    try:
+        missing = [name for name in FILES if not (folder / name).is_file()]
+    except OSError as error:
+        raise EncoderError(f"{folder} cannot be read: {error.strerror or error}") from error
     if missing:
         raise EncoderError(f"{folder} lacks {', '.join(missing)}. {_HOW}")
     try:

@@ -12,6 +12,7 @@ from minirag.errors import InputError
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.evaluation.variants import describe_variant
+from minirag.output import write_text
 from minirag.records import Failure, Usage
 
 DEPTHS = (2, 3, 5, 10)
@@ -181,13 +182,10 @@ def write_runs(runs: Sequence[Run], path: str | Path) -> None:
     """Write the JSON contract's file, `{"runs": [...]}`.
 
     Raises:
-        InputError: If the file cannot be written.
+        OutputError: If the file cannot be written.
     """
     text = json.dumps({"runs": [run.to_dict() for run in runs]}, ensure_ascii=False, indent=1)
-    try:
-        Path(path).write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error}") from error
+    write_text(path, text + "\n")
 
 
 def read_runs(path: str | Path) -> tuple[Run, ...]:

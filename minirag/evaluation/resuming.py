@@ -67,7 +67,7 @@ class ResultLog:
             self._file.truncate(length)
             self._file.seek(length)
         except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error}") from error
+            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
         if not lines:
             self._write({"conditions": conditions})
 

@@ -17,6 +17,7 @@ from minirag.evaluation.resuming import ResultLog, log_in, name_run
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.index import Index
 from minirag.records import AddReport, Budget, IndexInfo
+from minirag.storage.store import is_there
 
 # The settings that say what was asked and how, and not of which state of the index.
 ASKED = ("dataset", "encoder", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
@@ -52,7 +53,7 @@ def build_index(
         LLMSetupError: When the model cannot be called at all.
     """
     if not dataset.documents:
-        if not Path(path).exists():
+        if not is_there(Path(path)):
             raise InputError(f"{dataset.name} has no corpus, and there is no index {path} to ask its questions of")
         return AddReport()
     with Index(path, model=model, encoder=encoder, **llm_options) as index:
@@ -152,7 +153,7 @@ def save_run(run: Run, folder: str | Path) -> Path:
     """Write one run as a file of its own in a folder; one that asked the same in the same way is replaced.
 
     Raises:
-        InputError: If it cannot be written.
+        OutputError: If it cannot be written.
     """
     path = Path(folder) / f"{name_run({key: run.settings[key] for key in ASKED})}.json"
     write_runs([run], path)

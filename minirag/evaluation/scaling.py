@@ -20,6 +20,7 @@ from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.fresh import run_fresh
 from minirag.evaluation.results import format_table
 from minirag.evaluation.runs import build_index
+from minirag.output import write_text
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 QUICK_SIZES = (100, 1_000)
@@ -170,9 +171,7 @@ def _measure(source: Path, scratch: Path, size: int) -> ScalePoint:
 
 
 def _write(found: Scaling, output: Path) -> None:
-    partial = output.with_name(f"{output.name}.part")
-    partial.write_text(json.dumps({"scaling": found.to_dict()}, indent=1) + "\n", encoding="utf-8")
-    partial.replace(output)
+    write_text(output, json.dumps({"scaling": found.to_dict()}, indent=1) + "\n")
 
 
 def _row(point: ScalePoint) -> list[str]:

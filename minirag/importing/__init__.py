@@ -29,7 +29,7 @@ from minirag.records import ImportReport, Settings
 from minirag.storage.lock import writer_lock
 from minirag.storage.replacing import disk_errors, sync_folder
 from minirag.storage.snapshot import open_snapshot
-from minirag.storage.store import find_file
+from minirag.storage.store import find_file, is_there
 
 if TYPE_CHECKING:
     from minirag.encoder import Encoder
@@ -71,7 +71,7 @@ def import_index(
     target = find_file(Path(path))
     beside = target.with_name(target.name + ".import")
     with opened(source) as (name, file), writer_lock(target), disk_errors(target, kept="Nothing was imported"):
-        if target.exists():
+        if is_there(target):
             raise IndexFileError(target, "exists already. Import into a new file")
         lines = Lines(name, file)
         try:

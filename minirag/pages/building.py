@@ -8,9 +8,8 @@ from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from importlib.resources import files
-from typing import IO
 
-from minirag.output import Target, write_whole
+from minirag.output import Target, write_text
 from minirag.pages.markup import Markup, element
 
 _FIELD = re.compile(r"\{\{(\w+)\}\}")
@@ -56,11 +55,7 @@ def write_page(target: Target, page: str) -> None:
     Raises:
         OutputError: When the disk refuses; the file is then as it was.
     """
-
-    def write(file: IO[bytes]) -> None:
-        file.write(page.encode("utf-8", "backslashreplace"))
-
-    write_whole(target, write)
+    write_text(target, page)
 
 
 def _policy(style: str, script: str) -> str:

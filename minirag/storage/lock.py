@@ -16,6 +16,9 @@ from minirag.errors import IndexLockedError, IndexWriteError
 def writer_lock(path: Path) -> Iterator[None]:
     """Hold the writer's lock of an index file, `<name>.lock` beside it. A dead process holds none.
 
+    The lock's file stays beside the index; where no index came about, it goes. It goes while the lock is held, and who
+    had opened it by then finds out that it is gone (filelock looks at its count of links).
+
     Raises:
         IndexLockedError: At once, when somebody else holds it.
         IndexWriteError: When the folder is gone or cannot be written, or its file system has no locks.
@@ -38,6 +41,9 @@ def writer_lock(path: Path) -> Iterator[None]:
             beside.write_text(str(os.getpid()), encoding="ascii")
         yield
     finally:
+        if not path.exists():
+            with suppress(OSError):  # Windows takes it away by itself, once it is released
+                beside.unlink()
         lock.release()
 
 

@@ -25,7 +25,7 @@ from minirag.storage.compacting import COMPACT_AT, count_to_merge, outgrown, row
 from minirag.storage.layout import aligner_in, dimensions_in
 from minirag.storage.lock import writer_lock
 from minirag.storage.merging import empty_data, merge, read_alive
-from minirag.storage.replacing import sibling_of
+from minirag.storage.replacing import disk_errors, sibling_of
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.snapshot import Snapshot, Stamp, open_snapshot, stamp_of
 from minirag.storage.writing import Change, append_commit, write_base
@@ -69,7 +69,7 @@ class Store:
             IndexMissingError: When its folder does not exist.
         """
         path = find_file(path)
-        if not path.exists():
+        if not is_there(path):
             if not path.parent.is_dir():
                 raise IndexMissingError(path, f"the folder {path.parent} does not exist. Create it first")
             with writer_lock(path):
@@ -160,6 +160,7 @@ class Store:
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexMissingError: When the file is gone.
+            IndexWriteError: When the file or its folder cannot be written.
             EncoderMismatchError: When it was embedded anew with another encoder: open it again.
         """
         if self.mode == "r":
@@ -167,6 +168,8 @@ class Store:
         with writer_lock(self.path):
             sibling_of(self.path).unlink(missing_ok=True)  # of a process that was killed while it wrote one
             self.refresh()
+            with disk_errors(self.path, kept="Nothing was written"):
+                self.path.open("r+b").close()  # found out now, and not when all is done that is to be written
             yield
 
     def commit(self, change: Change) -> None:
@@ -263,3 +266,16 @@ def find_file(path: Path) -> Path:
     except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
         reason = getattr(error, "strerror", None) or str(error)
         raise IndexFileError(path, f"cannot be reached: {reason}") from error
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is anything where an index file would lie, links followed.
+
+    Raises:
+        IndexFileError: When nobody can tell, as for `find_file`.
+    """
+    found = find_file(path)
+    try:
+        return found.exists()
+    except OSError as error:
+        raise IndexFileError(path, f"cannot be reached: {error.strerror or error}") from error

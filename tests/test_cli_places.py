@@ -1,0 +1,200 @@
+"""Places that cannot be written or read: said in one line, and before any work."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import minirag
+from minirag import Document, Index
+from minirag.cli import program
+from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
+from tests.interrupts import hear_interrupts
+
+ROOT = Path(minirag.__file__).parent.parent
+LONG = "x" * 300
+NO_SUCH_FILES = pytest.mark.skipif(not Path("/proc/self").exists(), reason="no folder there in which nobody can write")
+IMPOSSIBLE = [
+    pytest.param("/proc/x", "could not be written: No such file or directory", marks=NO_SUCH_FILES),
+    pytest.param(LONG, "could not be written: ", id="long"),
+    pytest.param("notes.usearch/x", "", id="below a file"),
+]
+QUESTIONS = """[{"_id": "q", "question": "Who directed Aylwin?", "answer": "Henry Edwards",
+"supporting_facts": [["Aylwin", 0]], "context": [["Aylwin", ["Aylwin is a film by Henry Edwards."]]]}]"""
+WRITING = {
+    "ask --html": ["ask", "x", "--index", "notes.usearch", "--html", "PLACE"],
+    "bench --json": ["bench", "--json", "PLACE"],
+    "bench --scaling": ["bench", "--scaling", "PLACE"],
+    "demo --index": ["demo", "--index", "PLACE"],
+    "eval --index": ["eval", "q.json", "--index", "PLACE"],
+    "eval --json": ["eval", "q.json", "--index", "new.usearch", "--json", "PLACE"],
+    "eval --report": ["eval", "q.json", "--index", "new.usearch", "--report", "PLACE"],
+    "eval --runs": ["eval", "q.json", "--index", "new.usearch", "--runs", "PLACE"],
+    "eval of several --index": ["eval", "q.json", "r.json", "--index", "PLACE"],
+    "export --output": ["export", "notes.usearch", "-o", "PLACE"],
+    "graph --output": ["graph", "notes.usearch", "-o", "PLACE"],
+    "import INDEX": ["import", "notes.jsonl", "PLACE"],
+    "index --index": ["index", "a.txt", "--index", "PLACE"],
+    "repair NEW": ["repair", "notes.usearch", "PLACE"],
+}
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(program, [str(a) for a in arguments], prog_name="minirag")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def told(result: Result) -> str:
+    """Standard error, as one line where it was wrapped."""
+    return re.sub(r"\s*\n\s*", " ", result.stderr)
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("built") / "notes.usearch"
+    with Index(path, model="offline") as index:
+        index.add(Document("aylwin", "Aylwin is a film by Henry Edwards.", "Aylwin"), progress=False)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def folder(built: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("MINIRAG_MODEL", "MINIRAG_INDEX"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "notes.usearch").write_bytes(built)
+    (tmp_path / "a.txt").write_text("Aylwin is a film by Henry Edwards.")
+    for name in ("q.json", "r.json"):
+        (tmp_path / name).write_text(QUESTIONS)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("place", "reason"), IMPOSSIBLE)
+@pytest.mark.parametrize("command", WRITING)
+def test_what_cannot_be_written_is_told_before_the_work(command: str, place: str, reason: str, folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    result = run(*(place if part == "PLACE" else part for part in WRITING[command]))
+    assert result.exit_code == WRONG_USAGE
+    assert f"Error: {command.split()[-1]} {place}: {reason}" in told(result)
+    assert "Traceback" not in result.output
+    assert "Errno" not in result.output
+    assert result.stdout == ""
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("place", ["PLACE", "folder/folder/x"])
+def test_looking_leaves_nothing_behind(place: str, folder: Path) -> None:
+    """The folder of runs is looked at first; that there is no corpus is found out later."""
+    before = {path.name for path in folder.iterdir()}
+    (folder / "q.json").write_text('[{"question": "Who?", "answers": ["x"]}]')
+    result = run("eval", "q.json", "--index", "gone.usearch", "--runs", place, "--json", "new.json")
+    assert (result.exit_code, "there is no index gone.usearch" in told(result)) == (FAILED, True)
+    assert {path.name for path in folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("command", ["ask x --index", "search x --index", "compact --index", "info", "graph", "export"])
+def test_an_index_with_an_impossible_name_is_told(command: str, folder: Path) -> None:
+    result = run(*command.split(), folder / LONG)
+    assert (result.exit_code, told(result).startswith("Error: ")) == (FAILED, True)
+    assert "cannot be reached: " in told(result)
+    assert "debug" not in result.stderr
+
+
+def test_what_the_system_refuses_elsewhere_is_its_own_reason(folder: Path) -> None:
+    result = run("index", "a.txt", "--index", "new.usearch", "--encoder", f"./{LONG}")
+    assert (result.exit_code, "Errno" in result.output, "Traceback" in result.output) == (FAILED, False, False)
+    assert not list(folder.glob("new*"))
+
+
+UNREADABLE = """
+import os, sys
+from click.testing import CliRunner
+from minirag.cli import program
+def index(*paths, **into):
+    done = CliRunner().invoke(program, ["index", *paths, "--index", into["into"], "-q"], prog_name="minirag")
+    print(done.exit_code, done.output, end="", sep="|")
+index("fine.txt", into="warm.usearch")  # all is imported before root gives up its rights
+if os.geteuid() == 0:
+    os.setuid(65_534)
+index("sealed.txt", "fine.txt", "closed", into="open/notes.usearch")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no such permissions there")
+def test_a_file_that_may_not_be_read_does_not_keep_the_others_out(folder: Path) -> None:
+    for place in [folder, *list(folder.parents)[:2]]:
+        place.chmod(0o755)
+    (folder / "open").mkdir()
+    (folder / "open").chmod(0o777)
+    (folder / "fine.txt").write_text("Oslo is a city.")
+    (folder / "sealed.txt").write_text("Nobody reads this.")
+    (folder / "sealed.txt").chmod(0)
+    (folder / "closed").mkdir(mode=0)
+    command = [sys.executable, "-c", UNREADABLE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    (folder / "closed").chmod(0o700)
+    refused = "cannot be read: Permission denied\n"
+    assert (done.stdout, done.stderr) == (f"0|1|failed: sealed.txt: {refused}failed: closed: {refused}", "")
+    assert Index(folder / "open" / "notes.usearch", mode="r").document_ids() == ["fine.txt"]
+
+
+def environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MINIRAG_")}
+    return kept | {"PYTHONPATH": str(ROOT)}
+
+
+def test_an_index_that_nothing_came_into_is_not_said_to_hold_something(folder: Path) -> None:
+    result = run("index", "gone.txt", "--index", "new.usearch")
+    assert result.exit_code == FAILED
+    assert result.stdout.splitlines()[::2] == [
+        "added 0, updated 0, unchanged 0, failed 1",
+        "new.usearch is not kept, as nothing came into it",
+    ]
+    assert not list(folder.glob("new*"))
+    (folder / "empty").mkdir()
+    assert "new.usearch holds 0 documents" in run("index", "empty", "--index", "new.usearch").stdout
+    assert (folder / "new.usearch").exists()
+    assert "new.usearch holds 0 documents" in run("index", "gone.txt", "--index", "new.usearch").stdout
+    assert (folder / "new.usearch").exists()
+
+
+def test_a_link_to_an_index_that_nothing_came_into_stays(folder: Path) -> None:
+    (folder / "link.usearch").symlink_to("new.usearch")
+    assert run("index", "gone.txt", "--index", "link.usearch").exit_code == FAILED
+    (folder / "far.usearch").symlink_to("none/new.usearch")
+    assert run("index", "a.txt", "--index", "far.usearch").exit_code == WRONG_USAGE
+    assert sorted(path.name for path in folder.glob("*.usearch*")) == ["far.usearch", "link.usearch", "notes.usearch"]
+    assert (folder / "link.usearch").is_symlink()
+
+
+INTERRUPTING = "import os, signal, time\nos.kill(os.getpid(), signal.SIGINT)\ntime.sleep(30)\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+def test_ctrl_c_while_the_command_line_is_imported_ends_it_quietly(folder: Path) -> None:
+    """In the place of click stands a module in whose import Ctrl-C comes."""
+    (folder / "first").mkdir()
+    (folder / "first" / "click.py").write_text(INTERRUPTING)
+    done = subprocess.run(
+        [sys.executable, "-m", "minirag", "info", "notes.usearch"],
+        env=environment() | {"PYTHONPATH": f"{folder / 'first'}{os.pathsep}{ROOT}"},
+        capture_output=True,
+        check=False,
+        preexec_fn=hear_interrupts,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, b"", b"")
+
+
+def test_the_command_starts_where_an_interrupt_is_heard() -> None:
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    assert 'minirag = "minirag.__main__:main"' in project
