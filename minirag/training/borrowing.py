@@ -13,8 +13,10 @@ from dataclasses import replace
 
 from minirag.datasets import ContextPassage, Example, SubQuestion
 from minirag.naming.names import normalise_name
+from minirag.naming.words import HANGUL, UNSPACED_LETTER, WORD_CHARACTERS
 
 MOST_OTHERS = 12  # passages of the lenders' contexts that come along, to be told apart
+_GLUED = re.compile(rf"{UNSPACED_LETTER.pattern}|[{HANGUL}]")  # words without spaces between, or with endings
 _REFERENCE = re.compile(r"#(\d+)")
 
 Sourced = tuple[str, Example]  # with the name of its data set
@@ -37,13 +39,27 @@ def borrow_passages(examples: Sequence[Sourced]) -> list[Sourced]:
     return [made for _, example in examples if not example.passages and (made := _borrow(example, lenders, examples))]
 
 
+def says(text: str, answer: str) -> bool:
+    """Whether an answer stands in a text in whole words, so that "no" is not in "Norway" and "1" not in "1.5".
+
+    Upper and lower case, and other forms of the same characters, are alike. In scripts that write no spaces, and in
+    Korean, which glues endings to its words, there are no whole words to be told: it stands wherever its letters do.
+    """
+    sought = normalise_name(answer)
+    if not sought:
+        return False
+    before = "" if _GLUED.match(sought[0]) else rf"(?<![{WORD_CHARACTERS}])(?<!\d[.,])"
+    after = "" if _GLUED.match(sought[-1]) else rf"(?![{WORD_CHARACTERS}])(?![.,]\d)"
+    return re.search(before + re.escape(sought) + after, normalise_name(text)) is not None
+
+
 def _borrow(
     example: Example, lenders: Mapping[str, Sequence[tuple[int, ContextPassage]]], examples: Sequence[Sourced]
 ) -> Sourced | None:
     found: list[tuple[SubQuestion, int, ContextPassage]] = []
     for hop in _standing_alone(example.sub_questions):
         offered = lenders.get(normalise_name(hop.title or ""), ())
-        fit = next((each for each in offered if hop.answer.casefold() in each[1].text.casefold()), None)
+        fit = next((each for each in offered if says(each[1].text, hop.answer)), None)
         if fit is not None:
             found.append((hop, *fit))
     if not found:
