@@ -410,6 +410,12 @@ def test_a_key_that_cannot_be_sent_is_told_at_once(monkeypatch: pytest.MonkeyPat
         asyncio.run(text(LLM("openai/gpt-4o-mini", api_base="http://127.0.0.1:9"), Ledger()))
 
 
+def test_neither_is_a_header_that_cannot_be_sent_tried_again() -> None:
+    llm = LLM("openai/any", api_base="http://127.0.0.1:9", extra_headers={"X-Team": "K\u00f6ln"})
+    with pytest.raises(LLMSetupError, match="the API key, or a header that you gave, holds a blank"):
+        asyncio.run(text(llm, Ledger()))
+
+
 @pytest.mark.parametrize("fault", [status(401, f"Bad key {KEY}"), status(500, f"Bad key {KEY}"), status(400, KEY)])
 def test_the_key_is_nowhere(fault: Served, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("DEBUG", logger="minirag")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 from pathlib import Path
 from time import perf_counter
 
@@ -71,6 +72,22 @@ def test_a_rate_limit_is_waited_for(provider: Provider) -> None:
     assert place == Place(place="Oslo", year=1921)
     assert perf_counter() - start >= 0.7
     assert (len(server.requests), ledger.total().calls) == (2, 1)
+
+
+@pytest.mark.parametrize("key", ["a-very-secret-k\u00e9y", "a-very-secret\nkey"])
+def test_a_key_that_cannot_be_sent_is_told_at_once(
+    provider: Provider, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", logger="minirag")
+    with Loopback(provider.honest) as server:
+        llm = LLM(provider.model, api_base=address(server), api_key=key, **provider.options)
+        with pytest.raises(
+            LLMSetupError, match="the API key, or a header that you gave, holds a blank at an end, a line break or a"
+        ) as caught:
+            asyncio.run(llm.complete(ASK, reply=Place, task="read", ledger=Ledger()))
+    assert server.requests == []
+    told = "".join(traceback.format_exception(caught.value)) + caplog.text
+    assert "a-very-secret" not in told
 
 
 def test_a_wrong_key_ends_at_once(provider: Provider) -> None:

@@ -15,8 +15,9 @@ from urllib.parse import urlsplit
 from minirag.errors import LLMReplyError, PromptTooLongError
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
-from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received
+from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received, tokens_sent
 from minirag.llm.modes import UNWORDED, Mode, first_mode
+from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.rates import Rates
@@ -82,7 +83,8 @@ class LLM:
             retries: When to give up. A provider that hangs takes a call two minutes by default, and some longer where
                 `timeout` is.
             window: Tokens that a prompt with its reply may have, at least 1; None looks it up, and takes 12,000 where
-                LiteLLM does not know the model. Longer prompts are made with less material.
+                LiteLLM does not know the model. Longer prompts are made with less material. A model of Ollama's gets
+                a window that holds them, unless `num_ctx` is among the parameters, which then bounds the prompts.
             prices: Dollars per million tokens, sent and received, and third, where it differs, sent but cached, by the
                 names of models; what they say counts before LiteLLM's price map.
             parameters: Sent with every chat request (`max_tokens`, `seed`, `reasoning_effort`, …); `temperature` is 0
@@ -91,7 +93,7 @@ class LLM:
         Raises:
             ValueError: If the name is blank, a number is out of range, or a router has no group of its own to take.
         """
-        if timeout <= 0 or max_parallel < 1:
+        if not timeout > 0 or max_parallel < 1:
             raise ValueError(f"timeout must be above 0 and max_parallel at least 1, not {timeout} and {max_parallel}")
         if window is not None and window < 1:
             raise ValueError(f"window must be at least 1, not {window}")
@@ -104,7 +106,8 @@ class LLM:
         self._accepted = Accepted(self.model, {"temperature": 0, **parameters}, mode=mode)
         self._price = price_given(self.model, prices or {})
         self._price_is_read = self._price is not None
-        self._window = window
+        self._window = window or given_window(self._route, parameters)
+        self._of_ollama = Window(self.model, parameters.get(NUM_CTX)) if is_ollama(self._route) else None
         self._too_long = 0
         self._is_imported = False
         self._reply_tokens = parameters.get("max_tokens") or 0
@@ -232,7 +235,8 @@ class LLM:
             return
         if self.price is None:
             raise unknown_price(self.model)
-        ledger.budget.require(self.price.cost(Usage(prompt_tokens=estimate_all(texts))))
+        if texts:
+            ledger.budget.require(self.price.cost(Usage(prompt_tokens=estimate_all(texts))))
 
     async def close(self) -> None:
         """Close the connections; call it on the loop that made the calls."""
@@ -314,8 +318,14 @@ class LLM:
 
     async def _call(self, request: Request, listener: Listener | None) -> Any:  # noqa: ANN401
         _log.debug("%s is sent %s", self.model, request.messages)
-        pieces = await self._transport.complete(request.messages, request.parameters)
-        return pieces if listener is None else await gather(pieces, listener)
+        parameters = request.parameters
+        if self._of_ollama is not None:
+            parameters = {**parameters, **self._of_ollama.parameters(_size(request), request.most_received)}
+        pieces = await self._transport.complete(request.messages, parameters)
+        completion = pieces if listener is None else await gather(pieces, listener)
+        if self._of_ollama is not None:
+            self._of_ollama.check(request.messages, tokens_sent(completion))
+        return completion
 
 
 def _turn() -> float:

@@ -27,7 +27,16 @@ def is_cut_off(completion: Any) -> bool:  # noqa: ANN401
 
 def tokens_received(completion: Any) -> int:  # noqa: ANN401
     """How many tokens the answer took, 0 if unknown."""
-    value = getattr(getattr(completion, "usage", None), "completion_tokens", None)
+    return _tokens(completion, "completion_tokens")
+
+
+def tokens_sent(completion: Any) -> int:  # noqa: ANN401
+    """How many tokens the model read, 0 if unknown."""
+    return _tokens(completion, "prompt_tokens")
+
+
+def _tokens(completion: Any, name: str) -> int:  # noqa: ANN401
+    value = getattr(getattr(completion, "usage", None), name, None)
     return value if isinstance(value, int) else 0
 
 

@@ -34,6 +34,7 @@ _TOO_LONG = re.compile(
     r"|exceeds? the (?:maximum|available) (?:number of )?(?:context|tokens?)",
     re.IGNORECASE,
 )
+_TOO_LONG_ANYWAY = re.compile(r"input length exceeds the context length|exceed_context_size")  # with a status 500, too
 _FILTERED = re.compile(r"content[ _](?:filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
 _NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to stream is another than that to ask
 _OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
@@ -42,6 +43,9 @@ _SECRETS = re.compile(
     r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
 )
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
+UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
+_NO_HEADER = re.compile(r"control character detected in headers|illegal header value", re.IGNORECASE)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -90,6 +94,8 @@ def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
     error = within if isinstance(within, Exception) else error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return Fault("transient", "no answer in time", status=408)
+    if _is_unsendable(error):  # whose own words may quote it
+        return Fault("setup", f"the API key, or a header that you gave, {_UNSENDABLE}")
     text = _text(error)
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
@@ -125,6 +131,18 @@ def one_line(text: str, limit: int = 300) -> str:
     return line if len(line) <= limit else line[: limit - 1] + "…"
 
 
+def _is_unsendable(error: Exception) -> bool:
+    """Whether a client found, before anything left, that a header cannot be sent."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, UnicodeEncodeError) and seen.encoding in ("ascii", "latin-1"):
+            return True
+        if _NO_HEADER.search(str(seen)):
+            return True
+        seen = seen.__cause__ or seen.__context__
+    return False
+
+
 def _text(error: Exception) -> str:
     body = getattr(error, "body", None)
     return f"{error} {json.dumps(body, default=str)}" if isinstance(body, dict) else str(error)
@@ -141,6 +159,8 @@ def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
         return "setup"
     if status == 429:  # before the words: "check your plan and billing" also comes with a mere rate limit
         return "transient"
+    if _TOO_LONG_ANYWAY.search(text):
+        return "too_long"
     if _OLLAMA_BROKE.search(text):  # which LiteLLM calls a bad request
         return "transient"
     if _NO_KEY.search(text) or _NO_MODEL.search(text):

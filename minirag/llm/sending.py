@@ -190,5 +190,6 @@ def unknown_price(model: str) -> InputError:
     """Why a budget cannot be kept, and what to do."""
     return InputError(
         f"{model}: its price is unknown, so max_cost cannot be kept. Say it in dollars per million tokens, sent and "
-        f"received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}) or --price 0.15 0.60, or leave max_cost out"
+        f"received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}) or --price-for {model}=0.15,0.60, or leave "
+        "max_cost out"
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from minirag.llm.caching import mark_constant
 from minirag.llm.catalog import find_litellm
+from minirag.llm.faults import UNSENDABLE_KEY
 from minirag.llm.own import FunctionTransport, RouterTransport
 from minirag.llm.routing import Route
 
@@ -143,7 +144,7 @@ class OpenAITransport:
             key = _NO_KEY_NEEDED
         given = key or os.environ.get("OPENAI_API_KEY") or ""
         if not (given.isascii() and given.isprintable()) or given != given.strip():
-            raise MissingSetupError("the API key holds a blank at an end, a line break or a letter beyond ASCII")
+            raise MissingSetupError(UNSENDABLE_KEY)
         try:
             return openai.AsyncOpenAI(api_key=key, base_url=self._api_base, timeout=self._timeout, max_retries=0)
         except openai.OpenAIError as error:
