@@ -31,6 +31,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from minirag.wording import dollars
+
 
 class MiniragError(Exception):
     """The root of the tree: catch this to catch all of minirag's own errors. They pickle, so pools pass them on."""
@@ -170,20 +172,20 @@ class BudgetExceededError(MiniragError):
     Attributes:
         limit: Dollars that the run might spend.
         spent: Dollars that it spent.
-        needed: Dollars that the next call might have cost, by an estimate that is rather high.
+        needed: Dollars that the next call, or question of an evaluation, might have cost, by an estimate that is rather
+            high.
         usage: What the run took, a `minirag.Usage`.
         report: What an `add` or `delete` did, a `minirag.AddReport` or `DeleteReport`: what it names is in the index,
             or gone from it. Of an evaluation, how many questions were answered. None for other runs.
     """
 
-    def __init__(self, *, limit: float, spent: float, needed: float) -> None:
-        """Say how far it came; `end_run` adds what was done."""
+    def __init__(self, *, limit: float, spent: float, needed: float, what: str = "call") -> None:
+        """Say how far it came, and what did not fit; `end_run` adds what was done."""
         self.limit, self.spent, self.needed = limit, spent, needed
         self.usage: Any = None
         self.report: Any = None
-        super().__init__(
-            f"stopped at ${spent:.4f} of max_cost=${limit:.4f}: the next call may cost up to ${needed:.4f}"
-        )
+        so_far = f"stopped at {dollars(spent)} of max_cost={dollars(limit)}"
+        super().__init__(f"{so_far}: the next {what} may cost up to {dollars(needed)}")
 
     def end_run(self, usage: Any, report: Any = None) -> None:  # noqa: ANN401  records stand above errors
         """Keep what the run took and did, and say how to go on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import textwrap
 import unicodedata
@@ -11,6 +12,7 @@ from typing import Protocol
 
 SNIPPET = 200  # characters of a passage
 _LEAD = 120  # of them, at most, before what the snippet is about
+_MOST_PLACES = 12  # of dollars, behind the point
 
 
 class Spent(Protocol):
@@ -82,10 +84,24 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def describe_usage(usage: Spent) -> str:
     """Calls, cost and time in a few words."""
-    return f"{count(usage.calls, 'call')}, {_dollars(usage.cost)}, {usage.seconds:.2f} s"
+    cost = "price unknown" if usage.cost is None else dollars(usage.cost)
+    return f"{count(usage.calls, 'call')}, {cost}, {usage.seconds:.2f} s"
 
 
-def _dollars(cost: float | None) -> str:
-    if cost is None:
-        return "price unknown"
-    return "$0" if cost == 0 else f"${cost:.4f}" if cost < 1 else f"${cost:,.2f}"
+def dollars(cost: float, *, places: int = 4) -> str:
+    """A sum with its sign, from one dollar on in cents: "$0", "$0.0012", "$0.00001", "$1,234.50".
+
+    Args:
+        cost: 0 or more.
+        places: Behind the point below one dollar; more where two digits would not be seen otherwise, zeros at the end
+            aside, so that only nothing looks like nothing.
+    """
+    if cost == 0:
+        return "$0"
+    if cost >= 1:
+        return f"${cost:,.2f}"
+    seen = 1 - math.floor(math.log10(cost))
+    if seen > _MOST_PLACES:
+        return f"${cost:.1e}"
+    point, shown = len("0."), f"{cost:.{max(places, seen)}f}"
+    return "$" + shown[: point + places] + shown[point + places :].rstrip("0")

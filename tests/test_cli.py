@@ -717,6 +717,9 @@ def test_one_line_has_no_breaks_and_no_control_characters() -> None:
     [
         (Usage(), "0 calls, $0, 0.00 s"),
         (Usage(calls=1, cost=0.00123, seconds=1.236), "1 call, $0.0012, 1.24 s"),
+        (Usage(calls=1, cost=0.00001), "1 call, $0.00001, 0.00 s"),
+        (Usage(calls=1, cost=4.2e-7), "1 call, $0.00000042, 0.00 s"),
+        (Usage(calls=1, cost=3e-17), "1 call, $3.0e-17, 0.00 s"),
         (Usage(calls=1200, cost=1234.5, seconds=60), "1,200 calls, $1,234.50, 60.00 s"),
         (Usage(calls=2, cost=None), "2 calls, price unknown, 0.00 s"),
     ],

@@ -47,7 +47,8 @@ ROWS = [
     {"minirag.records"},
     {"minirag.pages"},
     {"minirag.showing", "minirag.output"},
-    {"minirag.errors", "minirag.wording", "minirag.json_values"},
+    {"minirag.errors", "minirag.json_values"},
+    {"minirag.wording"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 

@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 
 from minirag import answering
-from minirag.cli.choices import Choice
+from minirag.cli.choices import SECONDS, Choice
 from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     FILE,
@@ -49,9 +49,7 @@ from minirag.wording import one_line
 @cost_options
 @prompts_option
 @json_option
-@click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Give up after so long."
-)
+@click.option("--time-limit", type=SECONDS, metavar="SECONDS", help="Give up after so long.")
 @click.option("--no-stream", is_flag=True, help="Show the answer when it is whole, on a terminal too.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the answer's text alone.")
 @click.option("--html", "page", type=FILE, metavar="FILE", help="Also write a page with the steps and the passages.")

@@ -1,6 +1,9 @@
-"""Choices that know what a mistyped one was meant to be."""
+"""Kinds of options: choices that know what a mistyped one was meant to be, and numbers that are some."""
 
 from __future__ import annotations
+
+import math
+from typing import Any
 
 import click
 
@@ -13,3 +16,18 @@ class Choice(click.Choice[str]):
     def get_invalid_choice_message(self, value: str, ctx: click.Context | None) -> str:
         """What is wrong, what there is, and what was probably meant."""
         return super().get_invalid_choice_message(value, ctx) + did_you_mean(value, self.choices)
+
+
+class Number(click.FloatRange):
+    """A number within limits, which neither `nan` nor `inf` is."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Read it."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no finite number.", param, ctx)
+        return number
+
+
+DOLLARS = Number(min=0)
+SECONDS = Number(min=0, min_open=True)

@@ -14,6 +14,7 @@ from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.evaluation.variants import describe_variant
 from minirag.output import write_text
 from minirag.records import Failure, Usage
+from minirag.wording import dollars
 
 DEPTHS = (2, 3, 5, 10)
 RUN_HEAD = (
@@ -243,7 +244,7 @@ def run_row(run: Run) -> list[str]:
         f"{scores['calls_per_question']:.1f}",
         _milliseconds(scores["seconds_per_question"]),
         _milliseconds(scores["retrieval_seconds_per_question"]),
-        "?" if scores["cost"] is None else f"${scores['cost']:.2f}",
+        "?" if scores["cost"] is None else dollars(scores["cost"], places=2),
         f"{run.index_bytes / 1e6:.1f}",
         f"{run.passages:,}",
     ]
