@@ -62,17 +62,14 @@ class Way(NamedTuple):
     options: Mapping[str, Any]
 
 
-async def retrieve_alone(
-    question: str, index: AnyIndex, way: Way, *, max_cost: float | Budget | None = None
-) -> Evidence:
-    """What `ask` would show to the reader.
+async def retrieve_alone(question: str, index: AnyIndex, way: Way, *, ledger: Ledger | None = None) -> Evidence:
+    """What `ask` would show to the reader; with a ledger, what it takes is part of its run.
 
     Raises:
-        BudgetExceededError: When a call might cost more than is left.
+        BudgetExceededError: When a call might cost more than is left of the ledger's budget.
     """
-    ledger = Ledger(max_cost=max_cost)
-    with nullcontext() if max_cost is None else counting(ledger), _opened(index, way) as opened:
-        reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)
+    with nullcontext() if ledger is None else counting(ledger), _opened(index, way) as opened:
+        reasoner = opened.reasoner(way.model, ledger or Ledger(), models=way.models, prompts=way.prompts)
         return await _retrieve(question, opened, reasoner, way)
 
 
@@ -93,26 +90,30 @@ async def ask_in_time(
         BudgetExceededError: When a call might cost more than is left.
     """
     seconds = limits.time_limit
-    if seconds is not None and seconds <= 0:
+    if seconds is not None and not seconds > 0:
         raise ValueError(f"time_limit must be above 0 seconds, not {seconds}")
     try:
         async with asyncio.timeout(seconds) as limit:
-            return await _ask(question, index, way, max_cost=limits.max_cost, tell=tell)
+            ledger = Ledger(max_cost=limits.max_cost, keeps_calls=True)
+            return await ask_counted(question, index, way, ledger, tell)
     except TimeoutError as error:
         if seconds is None or not limit.expired():
             raise
         raise TimeLimitError(seconds) from error
 
 
-async def _ask(
+async def ask_counted(
     question: str,
     index: AnyIndex,
     way: Way,
-    *,
-    max_cost: float | Budget | None,
+    ledger: Ledger,
     tell: Callable[[str], None] | None = None,
 ) -> Answer:
-    ledger = Ledger(max_cost=max_cost, keeps_calls=True)
+    """Answer a question as a ledger's run, within its budget; `tell` as of `ask_in_time`.
+
+    Raises:
+        BudgetExceededError: When a call might cost more than is left.
+    """
     named = {"gen_ai.workflow.name": "minirag.ask"}
     with counting(ledger), telemetry.span("invoke_workflow", "minirag.ask", named), _opened(index, way) as opened:
         reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)

@@ -11,8 +11,10 @@ from typing import Any
 from tqdm import tqdm
 
 from minirag import loop
-from minirag.asking import Limits, Way, ask_in_time, retrieve_alone
+from minirag.asking import Way, ask_counted, retrieve_alone
+from minirag.encoder import is_hosted
 from minirag.errors import BudgetExceededError, IndexFileError, InputError, LLMSetupError, MiniragError
+from minirag.evaluation.affording import Affording
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.metrics import answer_rank, gold_ranks
 from minirag.evaluation.results import DEPTHS, QuestionResult
@@ -20,7 +22,7 @@ from minirag.evaluation.resuming import ResultLog
 from minirag.evaluation.scoring import Scoring, scorer
 from minirag.index import Index
 from minirag.models import ASKING, OFFLINE
-from minirag.records import Budget, Thinking, Usage
+from minirag.records import Budget, Ledger, Thinking, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
@@ -36,6 +38,7 @@ class Answered:
         questions: How many it has.
         kept: Whether the answers are on disk.
         usage: What its questions took in this run.
+        takes: What one of them takes, in words; "" where that is not known.
     """
 
     strategy: str
@@ -43,12 +46,14 @@ class Answered:
     questions: int
     kept: bool
     usage: Usage
+    takes: str = ""
 
     @property
     def how_to_go_on(self) -> str:
         """What is there, and what does the rest."""
         how = "kept: the same run with a new max_cost goes on from there" if self.kept else "lost, for want of `resume`"
-        return f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
+        done = f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
+        return f"{done}. {self.takes}" if self.takes else done
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,8 @@ class Asking:
         """
         held = {} if log is None else log.done
         done = {q.id: self._score(held[q.id], q) for q in questions if q.id in held}
-        pending = [question for question in questions if question.id not in done]
+        affording = Affording(self.budget, log)
+        pending = affording.ordered([question for question in questions if question.id not in done])
         spent: list[Usage] = []
         with tqdm(total=len(questions), desc=self.strategy, disable=None if progress else True) as bar:
             bar.update(len(done))
@@ -123,38 +129,47 @@ class Asking:
 
             try:
                 if pending:
-                    loop.run(self._ask_all(pending, concurrency, keep))
+                    loop.run(self._ask_all(pending, concurrency, affording, keep))
             except BudgetExceededError as error:
-                usage = sum(spent, error.usage)
-                error.end_run(usage, Answered(self.strategy, len(done), len(questions), log is not None, usage))
+                usage = sum(spent, error.usage or Usage())
+                takes = affording.describe()
+                error.end_run(usage, Answered(self.strategy, len(done), len(questions), log is not None, usage, takes))
                 raise
         return tuple(done[question.id] for question in questions)
 
     async def _ask_all(
-        self, questions: Sequence[Question], concurrency: int, keep: Callable[[QuestionResult], None]
+        self,
+        questions: Sequence[Question],
+        concurrency: int,
+        affording: Affording,
+        keep: Callable[[QuestionResult], None],
     ) -> None:
         if not self.read:
-            async for result in self._retrieve_all(questions):
+            async for result in self._retrieve_all(questions, affording):
                 keep(result)
             return
         timed: dict[str, float | None] = {}
-        if self.strategy in ONE_SHOT or self.is_offline:
-            timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions)}
+        if self._retrieves_free:
+            timed = {result.id: result.retrieval_seconds async for result in self._retrieve_all(questions, affording)}
 
         stops: list[BudgetExceededError] = []
 
         async def answer(question: Question) -> None:
-            if stops:  # no further one begins; those whose calls are all paid for come to their ends
+            if stops:  # no further one begins; those that were begun come to their ends
                 return
             try:
-                result = await self._guard(question, self._answer(question))
+                async with affording.question(question) as ledger:
+                    if stops:
+                        return
+                    result = await self._guard(question, self._answer(question, ledger), ledger)
             except BudgetExceededError as error:
                 stops.append(error)
             else:
-                keep(replace(result, retrieval_seconds=timed.get(question.id)))
+                keep(replace(result, retrieval_seconds=timed.get(question.id, result.retrieval_seconds)))
 
         await _side_by_side(answer, questions, concurrency)
         if stops:
+            stops[0].usage = sum((stop.usage for stop in stops if stop.usage is not None), Usage())
             raise stops[0]
 
     @property
@@ -163,27 +178,47 @@ class Asking:
         return self.reader == OFFLINE and not self._others()
 
     @property
+    def _retrieves_alike(self) -> bool:
+        """Whether retrieval asks no model, and so has a time of its own."""
+        return self.strategy in ONE_SHOT or self.is_offline
+
+    @property
+    def _retrieves_free(self) -> bool:
+        """Whether retrieval costs nothing either, and so can be timed apart."""
+        return self._retrieves_alike and not is_hosted(self.index.encoder)
+
+    @property
     def _way(self) -> Way:
         return Way(self.strategy, self.k, self.model, None, None, None, self.options)
 
-    async def _retrieve_all(self, questions: Sequence[Question]) -> AsyncIterator[QuestionResult]:
+    async def _retrieve_all(self, questions: Sequence[Question], affording: Affording) -> AsyncIterator[QuestionResult]:
         """Retrieve alone, one question after the other, timed."""
-        await self._guard(questions[0], self._retrieve(questions[0]))  # the first one loads the encoder
+        if self._retrieves_free:  # the first one loads the encoder
+            await self._guard(questions[0], self._retrieve(questions[0], Ledger()), Ledger())
         for question in questions:
-            yield await self._guard(question, self._retrieve(question))
+            async with affording.question(question) as ledger:
+                result = await self._guard(question, self._retrieve(question, ledger), ledger)
+            yield result
 
-    async def _retrieve(self, question: Question) -> QuestionResult:
+    async def _retrieve(self, question: Question, ledger: Ledger) -> QuestionResult:
         began = perf_counter()
-        evidence = await retrieve_alone(question.text, self.index, self._way, max_cost=self.budget)
+        evidence = await retrieve_alone(question.text, self.index, self._way, ledger=ledger)
         seconds = perf_counter() - began
-        return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds)
+        usage = ledger.total(seconds=seconds) if ledger.by_task else Usage()
+        return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds, usage=usage)
 
-    async def _answer(self, question: Question) -> QuestionResult:
+    async def _answer(self, question: Question, ledger: Ledger) -> QuestionResult:
         began = perf_counter()
-        answer = await ask_in_time(question.text, self.index, self._way, Limits(self.budget, None))
+        answer = await ask_counted(question.text, self.index, self._way, ledger)
         seconds = perf_counter() - began
-        ranked = self._rank(question, answer.ranking)
-        answered = replace(ranked, answer=answer.text, found=answer.found, usage=answer.usage, seconds=seconds)
+        answered = replace(
+            self._rank(question, answer.ranking),
+            answer=answer.text,
+            found=answer.found,
+            usage=answer.usage,
+            seconds=seconds,
+            retrieval_seconds=answer.trace.retrieval_seconds if self._retrieves_alike else None,
+        )
         return self._score(answered, question)
 
     def _rank(self, question: Question, ranking: Iterable[tuple[str, float]]) -> QuestionResult:
@@ -209,8 +244,8 @@ class Asking:
         )
         return replace(result, em=em, f1=overlap, accuracy=contained)
 
-    async def _guard(self, question: Question, work: Awaitable[QuestionResult]) -> QuestionResult:
-        """The result, or that there is none and why; what would befall every question ends the run."""
+    async def _guard(self, question: Question, work: Awaitable[QuestionResult], ledger: Ledger) -> QuestionResult:
+        """The result, or that there is none, why, and what it took; what would befall every question ends the run."""
         try:
             return await work
         except (LLMSetupError, IndexFileError, InputError, BudgetExceededError):
@@ -224,6 +259,7 @@ class Asking:
                 em=wrong,
                 f1=wrong,
                 accuracy=wrong,
+                usage=ledger.total(),
                 error=f"{type(error).__name__}: {error}",
             )
 

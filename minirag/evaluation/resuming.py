@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -38,10 +38,13 @@ class ResultLog:
     """A file of JSON lines: first what the results depend on, then one result a line.
 
     A half-written last line, left by a kill, is overwritten. Questions that failed are not kept: they are asked again.
+    What questions needed of a budget has lines of its own.
 
     Attributes:
         path: The file.
         done: Results by question id, as found on disk.
+        needed: Dollars that questions needed, likewise.
+        unfinished: Dollars that those need at least which a budget did not suffice for, likewise.
     """
 
     def __init__(self, path: str | Path, *, conditions: Mapping[str, Any], questions: Sequence[Question]) -> None:
@@ -58,10 +61,12 @@ class ResultLog:
         self.path = Path(path)
         self._digests = {question.id: _digest(question) for question in questions}
         self.done: dict[str, QuestionResult] = {}
+        self.needed: dict[str, float] = {}
+        self.unfinished: dict[str, float] = {}
         lines, length = self._read()
         if lines:
             self._check(lines[0], json.loads(json.dumps(conditions)))
-            self.done = dict(self._results(lines[1:]))
+            self._take(lines[1:])
         try:
             self._file = self.path.open("r+b" if lines else "wb")
             self._file.truncate(length)
@@ -75,6 +80,14 @@ class ResultLog:
         """Keep a result, unless its question failed."""
         if result.error is None:
             self._write({"question": self._digests[result.id], "result": asdict(result)})
+
+    def note_needed(self, question_id: str, dollars: float) -> None:
+        """Keep what a question needed."""
+        self._write({"question": self._digests[question_id], "id": question_id, "needed": dollars})
+
+    def note_unfinished(self, question_id: str, dollars: float) -> None:
+        """Keep what a question needs at least."""
+        self._write({"question": self._digests[question_id], "id": question_id, "needs more than": dollars})
 
     def __enter__(self) -> Self:
         """The log itself."""
@@ -105,11 +118,19 @@ class ResultLog:
             raise InputError(f"{self.path}: is no file of results that a run left")
         return lines, length
 
-    def _results(self, lines: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, QuestionResult]]:
+    def _take(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what concerns the questions of this run, as they are now."""
         for line in lines:
-            result = QuestionResult.from_dict(line["result"])
-            if self._digests.get(result.id) == line["question"]:
-                yield result.id, result
+            name = line["result"]["id"] if "result" in line else line["id"]
+            if self._digests.get(name) != line["question"]:
+                continue
+            if "result" in line:
+                self.done[name] = QuestionResult.from_dict(line["result"])
+            elif "needed" in line:
+                self.needed[name] = line["needed"]
+                self.unfinished.pop(name, None)
+            else:
+                self.unfinished[name] = line["needs more than"]
 
     def _check(self, head: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
         found = head["conditions"]

@@ -97,7 +97,8 @@ def evaluate(
             not asked again.
         progress: Show a bar, where standard error is a terminal.
         max_cost: Dollars that all questions together may take, or a budget that indexing and several runs share; None
-            for no limit.
+            for no limit. Near its end fewer questions are asked side by side, and none is begun that it would not
+            suffice for.
         options: Of the strategy.
 
     Raises:
