@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from minirag.embedding import texts_of
+from minirag.encoder.hosted_encoder import BATCH_TEXTS
 from minirag.planning import BridgeKey, batch_keys
 from minirag.reasoner.linking import link_documents
 from minirag.records import Estimate, SharedEntity, Usage
@@ -71,6 +72,7 @@ def estimate(
         cost=(usage + encoding).cost,
         bridging_calls=bridging.calls,
         encoding_tokens=encoding.prompt_tokens,
+        encoding_calls=encoding.calls,
     )
 
 
@@ -98,7 +100,8 @@ def _encoding(
         return Usage()
     passages, facts, _, _ = texts_of(documents, [])
     bridges = [bridge.text for entity in shared.values() for bridge in link_documents(entity)]
-    tokens = Usage(prompt_tokens=sum(map(count, [*passages, *facts, *bridges])))
+    texts = [*passages, *facts, *bridges]
+    tokens = Usage(-(-len(texts) // BATCH_TEXTS), sum(map(count, texts)))
     return replace(tokens, cost=price.cost(tokens) if price else None)
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop, telemetry
-from minirag.encoder import check_budget, price_of
+from minirag.encoder import check_budget, open_encoder, price_of
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.progress import Listener, Progress
 from minirag.pruning import MOST, REFUSED, Seen, find_gone
@@ -28,7 +30,7 @@ from minirag.records import (
     Usage,
     counting,
 )
-from minirag.storage.store import Store
+from minirag.storage.store import Store, is_there
 from minirag.wording import describe_usage
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
@@ -215,10 +217,10 @@ class Index(OpenIndex):
         return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
     async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress, ledger: Ledger) -> Usage:
-        from minirag.encoder import aligner_of, close_encoder, open_encoder
+        from minirag.encoder import aligner_of, close_encoder
         from minirag.reembedding import reembed_store
 
-        opened = open_encoder(encoder)
+        opened = open_encoder(encoder, prices=self._models.prices)
         async with self._turn:
             await reembed_store(self._store, opened, encoder, progress=progress, ledger=ledger)
             closing, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
@@ -383,6 +385,29 @@ class Index(OpenIndex):
             settings=self.settings,
             progress=Progress(progress),
         )
+
+
+@contextmanager
+def open_to_estimate(
+    path: str | PathLike[str],
+    *,
+    encoder: str | Path | Encoder | None = None,
+    **arguments: Any,  # noqa: ANN401
+) -> Iterator[Index]:
+    """An index to make estimates with: the one that is there, or an empty one that nobody sees. Nobody is called.
+
+    Args:
+        path: Where it is, or is to be.
+        encoder: As for `Index`.
+        arguments: Likewise, but for `mode`.
+    """
+    if is_there(Path(path)):
+        with Index(path, mode="r", encoder=encoder, **arguments) as index:
+            yield index
+        return
+    with TemporaryDirectory() as scratch, Index(Path(scratch) / "empty.usearch", **arguments) as index:
+        index.encoder = open_encoder(encoder, prices=arguments.get("prices"))  # a new file asks for its dimensions
+        yield index
 
 
 def _load(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minirag import loop
@@ -82,6 +82,11 @@ class Models:
         self._by_task: dict[Task, AnyModel] = {task: models[task] for task in TASKS if models and task in models}
         self._options = dict(options)
         self._clients: dict[str | int, LLM] = {}
+
+    @property
+    def prices(self) -> Mapping[str, Sequence[float]] | None:
+        """Dollars per million tokens that the user gave, by the names of models."""
+        return self._options.get("prices")
 
     @property
     def default(self) -> str:

@@ -104,7 +104,8 @@ class OpenIndex(Shareable):
             prompts: Own instructions, languages, examples or whole prompts for a model. The file remembers them, and
                 they replace those that it has; with mode="r" they are this object's alone.
             llm_options: For each `minirag.llm.LLM` that is called by name: `api_base`, `api_key`, `router`, `timeout`,
-                `max_parallel`, and whatever the model takes (`max_tokens`, `seed`, …).
+                `max_parallel`, and whatever the model takes (`max_tokens`, `seed`, …). `prices` are also those of a
+                hosted encoder.
 
         Raises:
             IndexMissingError: When there is none and mode is "r", or its folder does not exist.
@@ -121,9 +122,11 @@ class OpenIndex(Shareable):
         self._models = Models(model, llm_options, models)
         self._turns: dict[int, asyncio.Lock] = {}
         self._filter: Filter | None = None
-        self._store = self._open_store(mode, encoder, settings)
+        prices = llm_options.get("prices")
+        given = None if encoder is None else open_encoder(encoder, prices=prices)
+        self._store = self._open_store(mode, given, encoder, settings)
         header = self._store.snapshot.header
-        self.encoder: Encoder = open_encoder(header["encoder"]["source"] if encoder is None else encoder)
+        self.encoder: Encoder = given or open_encoder(header["encoder"]["source"], prices=prices)
         self.aligner: Encoder = aligner_of(self.encoder)
         self._check_encoders(header)
         if settings is not None and settings != self.settings:
@@ -133,10 +136,12 @@ class OpenIndex(Shareable):
         if self._prompts is not None and mode == "a":
             keep_prompts(self._store, self._prompts)
 
-    def _open_store(self, mode: Mode, encoder: str | Path | Encoder | None, settings: Settings | None) -> Store:
+    def _open_store(
+        self, mode: Mode, opened: Encoder | None, encoder: str | Path | Encoder | None, settings: Settings | None
+    ) -> Store:
         if mode == "r" or is_there(self.path):
             return Store(self.path, mode=mode, normalise=normalise_name)
-        header = new_header(open_encoder(encoder), encoder, settings or Settings())
+        header = new_header(opened or open_encoder(None), encoder, settings or Settings())
         return Store.create(self.path, header=header, normalise=normalise_name)
 
     def _check_encoders(self, header: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,7 @@ def reembed(
     *,
     progress: bool | Listener = True,
     max_cost: float | None = None,
+    prices: Mapping[str, Sequence[float]] | None = None,
 ) -> Usage:
     """Change the encoder of an index that cannot be opened any more, because its own is not there.
 
@@ -38,6 +40,7 @@ def reembed(
         encoder: As for `Index`; None is the one that minirag ships.
         progress: As for `Index.add`.
         max_cost: Dollars that a hosted encoder may take; None for no limit.
+        prices: What it costs where LiteLLM does not know it: dollars per million tokens by its name, as for `Index`.
 
     Returns:
         What it took.
@@ -45,17 +48,22 @@ def reembed(
     Raises:
         EncoderError: If the encoder cannot be loaded or run; the file is then as it was.
         BudgetExceededError: If all vectors might cost more than `max_cost`; nothing was called.
+        InputError: When `max_cost` is given for a hosted encoder of unknown price.
         IndexFileError: When the file cannot be opened.
         IndexLockedError: When somebody else is writing.
         IndexWriteError: When the disk refuses.
     """
-    return loop.run(_reembed(path, encoder, Progress(progress), Ledger(max_cost=max_cost)))
+    opened = open_encoder(encoder, prices=prices)
+    return loop.run(_reembed(path, opened, encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
 
 async def _reembed(
-    path: str | PathLike[str], source: str | Path | Encoder | None, progress: Progress, ledger: Ledger
+    path: str | PathLike[str],
+    opened: Encoder,
+    source: str | Path | Encoder | None,
+    progress: Progress,
+    ledger: Ledger,
 ) -> Usage:
-    opened = open_encoder(source)
     store = Store(Path(path), mode="a", normalise=normalise_name)
     try:
         await reembed_store(store, opened, source, progress=progress, ledger=ledger)

@@ -92,7 +92,7 @@ def test_indexing_stops_at_a_cost_and_says_how_to_go_on(tmp_path: Path, notes: P
         result = run(*arguments, "--api-base", server.api_base, "--max-cost", "0.0001")
         assert result.exit_code == 1
         assert "added 0, updated 0" in result.stdout
-        assert "stopped at $0.0000 of max_cost=$0.0001: the next call may cost up to $0.0" in result.stderr
+        assert "stopped at $0 of max_cost=$0.0001: the next call may cost up to $0.0" in result.stderr
         assert server.requests == []
         assert run(*arguments, "--api-base", server.api_base, "--max-cost", "1").exit_code == 0
     shown = run("info", notes).stdout
@@ -165,7 +165,7 @@ def test_an_evaluation_stops_at_a_cost_and_goes_on(notes: Path, monkeypatch: pyt
         none = run(*asked, "--max-cost", "0.0001")
         assert (none.exit_code, none.stdout, server.requests) == (1, "", [])
         last = none.stderr.splitlines()[-1]
-        assert last.startswith("Error: stopped at $0.0000 of max_cost=$0.0001: the next call may cost up to $0.0")
+        assert last.startswith("Error: stopped at $0 of max_cost=$0.0001: the next call may cost up to $0.0")
         assert last.endswith("is kept: the same add with a new max_cost goes on from there")
 
         some = run(*asked, "--max-cost", "0.1")
@@ -239,3 +239,103 @@ def test_an_evaluation_that_fails_first_leaves_no_empty_index(notes: Path, monke
     assert (result.exit_code, server.requests) == (1, [])
     assert "of max_cost=$0.0001" in result.stderr
     assert not (folder / "p.usearch").exists()
+
+
+@pytest.mark.parametrize("spelled", ["nan", "inf", "-1", "-inf"])
+@pytest.mark.parametrize(
+    "command", [("index", "a.txt"), ("ask", QUESTION), ("delete", "a"), ("eval", "people"), ("reembed",)]
+)
+def test_a_limit_is_a_finite_number_of_dollars(notes: Path, command: tuple[str, ...], spelled: str) -> None:
+    named = (notes,) if command == ("reembed",) else ("--index", notes)
+    result = run(*command, *named, "--max-cost", spelled)
+    assert result.exit_code == 2
+    assert "Invalid value for '--max-cost'" in result.stderr
+
+
+def test_what_cannot_be_kept_is_told_before_anything_is_asked(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(notes.parent)
+    asked = ("eval", write_dataset(notes.parent / "people"), "--index", "p.usearch", "--model", "openai/any")
+    result = run(*asked, "--api-base", "http://127.0.0.1:9/v1", "--max-cost", "1")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: openai/any: its price is unknown, so max_cost cannot be kept")
+    assert "--price-for openai/any=0.15,0.60" in result.stderr
+    assert not Path("p.usearch").exists()
+
+
+# --- hosted encoders -----------------------------------------------------------------------------------------------
+
+HOSTED = ("--encoder", "openai/embedding")
+DEAR = ("--price-for", "openai/embedding=5")
+
+
+def test_a_hosted_encoder_counts_in_an_evaluation(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(notes.parent)
+    people = write_dataset(notes.parent / "people")
+    with Loopback(honest) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.api_base)
+        asked = ("eval", people, "--index", "p.usearch", "--model", "offline", *HOSTED, "--strategy", "naive")
+        unpriced = run(*asked)
+        assert (unpriced.exit_code, server.requests) == (1, [])  # nobody answers the question
+        assert "indexing 4 documents of people: at most 1 calls, some" in unpriced.stderr
+        assert "8 questions by naive: at most 8 calls, some 320 tokens, price unknown" in unpriced.stderr
+        assert "The price is unknown. Go on?" in unpriced.stderr
+        refused = run(*asked, "--max-cost", "1")
+        assert refused.stderr.startswith("Error: openai/embedding: its price is unknown, so max_cost cannot be kept")
+        assert server.requests == []
+
+        none = run(*asked, *DEAR, "--max-cost", "0.000001")
+        assert none.exit_code == 1
+        assert "8 questions by naive: at most 8 calls, some 320 tokens, $0.0016" in none.stderr
+        assert "of max_cost=$0.000001" in none.stderr
+        whole = run(*asked, *DEAR, "--max-cost", "1")
+    assert whole.exit_code == 0, whole.stderr
+    (measured,) = read_runs(next(Path("minirag-runs").glob("*.json")))
+    embedding = measured.usage.tasks["embed"]
+    assert embedding.calls == 8
+    assert measured.usage.cost == pytest.approx(embedding.prompt_tokens * 5e-6)
+    texts = [text for request in server.requests for text in request.body["input"]]
+    assert sum("born?" in text for text in texts) == 8  # none is paid for twice
+
+
+def test_a_hosted_encoder_counts_in_every_command(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (notes.parent / "a.txt").write_text("Ada Holm was born in Bergen.", encoding="utf-8")
+    other = notes.parent / "other.usearch"
+    with Loopback(honest) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.api_base)
+        indexing = ("index", notes.parent / "a.txt", "--index", other, "--model", "offline", *HOSTED)
+        estimate = run(*indexing, "--estimate", *DEAR)
+        assert (estimate.exit_code, server.requests, other.exists()) == (0, [], False)
+        assert re.search(r"about 0 tokens sent, 0 received, \d+ to the encoder\nabout \$0\.00\d", estimate.stdout)
+        assert "price unknown" in run(*indexing, "--estimate").stdout
+        assert "openai/embedding: its price is unknown" in run(*indexing, "--max-cost", "1").stderr
+
+        built = run(*indexing, *DEAR, "--max-cost", "1")
+        assert built.exit_code == 0, built.stderr
+        assert re.search(r"offline: 1 call, \$0\.000\d+", built.stdout)
+        asking = ("ask", "Where was Ada Holm born?", "--index", other, "--model", "offline", "--max-cost", "1")
+        assert "openai/embedding: its price is unknown" in run(*asking).stderr
+        assert "Bergen" in run(*asking, *DEAR).stdout
+
+        again = ("reembed", notes, *HOSTED, "--max-cost", "1")
+        assert "openai/embedding: its price is unknown" in run(*again).stderr
+        assert re.search(r"embedded anew, 1 call, \$0\.000\d+", run(*again, *DEAR).stdout)
+
+
+@pytest.mark.parametrize(
+    "spelled", ["openai/embedding", "openai/embedding=", "=5", "a=5,x", "a=nan", "a=-1", "a=1,2,3,4"]
+)
+def test_a_price_is_numbers_of_a_name(notes: Path, spelled: str) -> None:
+    result = run("ask", QUESTION, "--index", notes, "--price-for", spelled)
+    assert result.exit_code == 2
+    assert "as in --price-for openai/mine=0.15,0.60" in " ".join(result.stderr.split()).lower()
+
+
+def test_models_for_tasks_have_their_own_prices(notes: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("A Holm was born in Bergen.", encoding="utf-8")
+    models = ("--model-for", "extract=openai/cheap", "--model-for", "read=openai/dear", "--price", "1", "1")
+    with Loopback(honest) as server:
+        named = (*models, "--price-for", "openai/dear=1000,1000", "--api-base", server.api_base, "--max-cost", "1")
+        assert run("index", tmp_path / "a.txt", "--index", notes, *named).exit_code == 0
+        stopped = run("ask", "Where was A Holm born?", "--index", notes, *named)
+    assert (stopped.exit_code, server.tasks()) == (1, ["extract"])
+    assert "of max_cost=$1.00: the next call may cost up to $1." in stopped.stderr

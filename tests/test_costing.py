@@ -71,3 +71,32 @@ def test_each_task_is_priced_by_its_own_model(tmp_path: Path) -> None:
     assert (alone.what, alone.calls) == ("10 questions by kirag", 60)  # a task goes with another of its time
     assert alone.cost is not None
     assert alone.cost > 0
+
+
+def test_a_hosted_encoder_is_paid_for_offline_too(tmp_path: Path) -> None:
+    """Nobody is called: there is no server."""
+    options = {"model": "offline", "encoder": "openai/embedding", "progress": False}
+    variants = [
+        Variant("naive"),
+        Variant("naive", {"mode": "lexical"}),
+        Variant("kirag"),
+        Variant("kirag", {"steps": 3}),
+    ]
+    unpriced = forecast(DEMO, tmp_path / "x.usearch", variants, **options)  # type: ignore[arg-type]
+    assert [(each.what, each.calls) for each in unpriced[1:]] == [
+        ("10 questions by naive", 10),
+        ("10 questions by kirag", 20),
+        ("10 questions by kirag (steps=3)", 30),
+    ]
+    assert {(each.cost, each.unpriced) for each in unpriced} == {(None, ("openai/embedding",))}
+    priced = forecast(DEMO, tmp_path / "x.usearch", variants, prices={"openai/embedding": (5, 0)}, **options)  # type: ignore[arg-type]
+    assert [each.cost for each in priced] == [each.tokens * 5e-6 for each in priced]
+    assert priced[0].calls >= 1
+    assert {each.unpriced for each in priced} == {()}
+
+
+def test_who_has_no_price_is_named(tmp_path: Path) -> None:
+    named = {"model": "openai/any", "models": {"read": "openai/gpt-4o-mini"}, "api_key": "none", "progress": False}
+    found = forecast(DEMO, tmp_path / "x.usearch", [Variant("naive"), Variant("kirag")], **named)  # type: ignore[arg-type]
+    assert [each.unpriced for each in found] == [("openai/any",), (), ("openai/any",)]
+    assert [each.cost is None for each in found] == [True, False, True]

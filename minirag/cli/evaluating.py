@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minirag.cli.choices import Choice
+from minirag.cli.choices import DOLLARS, Choice
 from minirag.cli.options import (
     FILE,
     cost_options,
@@ -32,6 +32,7 @@ from minirag.index import Index
 from minirag.records import Budget, Failure
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.strategies import STRATEGIES
+from minirag.wording import dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -99,9 +100,7 @@ _RUNS = Path("minirag-runs")
 )
 @click.option("--json", "output", metavar="FILE", type=FILE, help="Write all runs there, question by question.")
 @click.option("--report", metavar="FILE", type=FILE, help="Write a page with plots there, and a .md beside it.")
-@click.option(
-    "--ask-above", type=click.FloatRange(min=0), default=1.0, show_default=True, metavar="DOLLARS", help="Ask first."
-)
+@click.option("--ask-above", type=DOLLARS, default=1.0, show_default=True, metavar="DOLLARS", help="Ask first.")
 @click.option("-y", "--yes", is_flag=True, help="Never ask, whatever it costs.")
 @quiet_option
 def evaluate(
@@ -195,6 +194,8 @@ def _evaluate_all(
         for dataset, place in zip(datasets, places, strict=True)
         for each in _forecast(dataset, place, variants, arguments, settings, progress=bars)
     ]
+    if asking["max_cost"] is not None:
+        _require_prices(expected)
     _confirm(expected, **asking)
     budget = Budget.of(asking["max_cost"])
     for dataset, place in zip(datasets, places, strict=True):
@@ -262,19 +263,31 @@ def _forecast(
     return forecast(dataset, place, variants, **limits, **arguments)
 
 
+def _require_prices(expected: Sequence[Forecast]) -> None:
+    """Say that a budget cannot be kept before anything else is asked.
+
+    Raises:
+        InputError: If the price of a model that would be called is unknown.
+    """
+    from minirag.llm.sending import unknown_price
+
+    for name in (name for each in expected for name in each.unpriced):
+        raise unknown_price(name)
+
+
 def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool, max_cost: float | None) -> None:
     """Say what it would cost, and ask where that is much or unknown."""
     if not expected:
         return
     for each in expected:
-        cost = "price unknown" if each.cost is None else f"${each.cost:,.2f}"
+        cost = "price unknown" if each.cost is None else dollars(each.cost)
         click.echo(f"{each.what}: at most {each.calls:,} calls, some {each.tokens:,} tokens, {cost}", err=True)
     costs = [each.cost for each in expected if each.cost is not None]
     known = sum(costs) if len(costs) == len(expected) else inf
     most = known if max_cost is None else min(known, max_cost)
     if yes or most <= ask_above:
         return
-    told = "The price is unknown" if most == inf else f"${most:,.2f} in all"
+    told = "The price is unknown" if most == inf else f"{dollars(most)} in all"
     click.confirm(f"{told}. Go on?", abort=True, err=True)
 
 

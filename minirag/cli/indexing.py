@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -27,14 +26,14 @@ from minirag.cli.options import (
 from minirag.cli.places import require_index, require_index_place
 from minirag.cli.printing import echo_failures, end_with
 from minirag.cli.running import Interrupted, command
+from minirag.encoder import is_hosted
 from minirag.errors import BudgetExceededError
-from minirag.index import Index
+from minirag.index import Index, open_to_estimate
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
-from minirag.storage.store import Mode, is_there
-from minirag.wording import count, describe_usage, one_line
+from minirag.wording import count, describe_usage, dollars, one_line
 
 _NOT_KEPT = "is not kept, as nothing came into it"
 _ANYTHING = click.Path(readable=False, path_type=Path)  # what cannot be read is named, and the rest goes on
@@ -206,20 +205,18 @@ def _what_is_kept(opened: Index, *, goes: bool) -> str:
 
 
 def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arguments: Any) -> None:  # noqa: ANN401
-    """What `add` would take. Where there is no index yet, an empty one is asked that nobody sees."""
-    if arguments["model"] == OFFLINE:
-        raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
-    with TemporaryDirectory() as scratch:
-        mode: Mode = "r" if is_there(path) else "a"
-        place = path if mode == "r" else Path(scratch) / "empty.usearch"
-        with Index(place, mode=mode, **arguments) as opened:
-            found = opened.estimate(paths, progress=progress)
+    """What `add` would take."""
+    with open_to_estimate(path, **arguments) as opened:
+        if arguments["model"] == OFFLINE and not is_hosted(opened.encoder):
+            raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
+        found = opened.estimate(paths, progress=progress)
     calls = f"{count(found.calls, 'call')}: {found.passages:,} for passages, {found.bridging_calls:,} for "
     click.echo(f"{count(found.documents, 'new document')}, {count(found.passages, 'passage')}")
-    click.echo(f"{calls}{found.bridge_entities:,} bridge entities")
+    if found.calls:
+        click.echo(f"{calls}{found.bridge_entities:,} bridge entities")
     encoded = f", {found.encoding_tokens:,} to the encoder" if found.encoding_tokens else ""
     click.echo(f"about {found.prompt_tokens:,} tokens sent, {found.completion_tokens:,} received{encoded}")
-    click.echo("price unknown" if found.cost is None else f"about ${found.cost:,.2f}")
+    click.echo("price unknown" if found.cost is None else f"about {dollars(found.cost)}")
 
 
 def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index, *, goes: bool) -> None:

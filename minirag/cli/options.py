@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from minirag.cli.choices import Choice
+from minirag.cli.choices import DOLLARS, SECONDS, Choice
 from minirag.cli.printing import echo_note
 from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
@@ -161,7 +161,7 @@ _MODEL_LIMITS: tuple[Callable[[Any], Any], ...] = (
             spelled, type=kind, metavar="N", callback=_remember, expose_value=False, help=f"Of the model: {text}."
         )
         for spelled, kind, text in (
-            ("--timeout", click.FloatRange(min=0, min_open=True), "seconds for one attempt of a call [60]"),
+            ("--timeout", SECONDS, "seconds for one attempt of a call [60]"),
             ("--max-parallel", _COUNT, "calls at once [16]"),
             ("--requests-per-minute", _COUNT, "at most so many [no limit]"),
             ("--tokens-per-minute", _COUNT, "at most so many [no limit]"),
@@ -175,22 +175,60 @@ encoder_option = click.option(
 )
 
 
+def _read_prices(ctx: click.Context, param: click.Parameter, given: tuple[str, ...]) -> None:
+    """`NAME=SENT[,RECEIVED[,CACHED]]`, each of them; an encoder receives nothing.
+
+    Raises:
+        click.BadParameter: If one is not.
+    """
+    from minirag.llm.prices import price_given
+
+    prices = {}
+    try:
+        for name, _, numbers in (each.rpartition("=") for each in given):
+            sent, *others = map(float, numbers.split(","))
+            prices[name.strip()] = (sent, *(others or [0.0]))
+        price_given("", prices)
+    except ValueError as error:
+        raise click.BadParameter(f"{error}; as in --price-for openai/mine=0.15,0.60") from error
+    if "" in prices:
+        raise click.BadParameter("whose price? As in --price-for openai/mine=0.15,0.60")
+    _remember(ctx, param, prices)
+
+
+def prices_by_name() -> dict[str, tuple[float, ...]] | None:
+    """What the user said by `--price-for`; None where nothing."""
+    given: dict[str, tuple[float, ...]] | None = click.get_current_context().meta.get(_OF_MODELS, {}).get("prices")
+    return given
+
+
+price_for_option = click.option(
+    "--price-for",
+    "prices",
+    multiple=True,
+    metavar="NAME=SENT[,RECEIVED]",
+    callback=_read_prices,
+    expose_value=False,
+    help="The same of one model, or of a hosted encoder; may be given several times.",
+)
+
+
 def cost_options(function: Decorated) -> Decorated:
-    """`--max-cost` and `--price`."""
+    """`--max-cost`, `--price` and `--price-for`."""
     max_cost = click.option(
         "--max-cost",
-        type=click.FloatRange(min=0),
+        type=DOLLARS,
         metavar="DOLLARS",
         help="Stop before more is spent; what was paid for is kept.",
     )
     price = click.option(
         "--price",
         nargs=2,
-        type=click.FloatRange(min=0),
+        type=DOLLARS,
         metavar="SENT RECEIVED",
         help="What the model costs, in dollars per million tokens [LiteLLM's price map].",
     )
-    return max_cost(price(function))
+    return max_cost(price(price_for_option(function)))
 
 
 def strategy_options(function: Decorated) -> Decorated:
@@ -241,16 +279,21 @@ def model_arguments(
     Raises:
         click.UsageError: If there is an address or a price but no model.
     """
-    priced = [model] if model not in (None, OFFLINE) else [*models_by_task().values()]
-    given = {"api_base": api_base, "prices": dict.fromkeys(priced, price) if price else None}
-    given = {name: value for name, value in given.items() if value is not None}
-    of_models = click.get_current_context().meta.get(_OF_MODELS, {})
-    if model not in (None, OFFLINE) or models_by_task():
-        return {"model": model, **given, **of_models}
-    if given:
-        spelled = "--api-base" if api_base is not None else "--price"
-        raise click.UsageError(f"{spelled} needs a --model (or {VARIABLE}) that is called")
-    return {"model": OFFLINE}
+    of_models = dict(click.get_current_context().meta.get(_OF_MODELS, {}))
+    prices: dict[str, tuple[float, ...]] = of_models.pop("prices", {})
+    if model in (None, OFFLINE) and not models_by_task():
+        if api_base is not None:
+            raise click.UsageError(f"--api-base needs a --model (or {VARIABLE}) that is called")
+        if price is not None:
+            raise click.UsageError(
+                f"--price needs a --model (or {VARIABLE}) that is called; --price-for NAME=SENT is for an encoder"
+            )
+        return {"model": OFFLINE, **({"prices": prices} if prices else {})}
+    if price is not None:
+        priced = [model] if model not in (None, OFFLINE) else models_by_task().values()
+        prices = {**dict.fromkeys(priced, price), **prices}
+    given = {"api_base": api_base, "prices": prices or None}
+    return {"model": model, **{name: value for name, value in given.items() if value is not None}, **of_models}
 
 
 def note_offline(model: str | None, did: str) -> None:

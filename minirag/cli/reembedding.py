@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, quiet_option, shows_bars
+from minirag.cli.choices import DOLLARS
+from minirag.cli.options import FILE, price_for_option, prices_by_name, quiet_option, shows_bars
 from minirag.cli.places import require_index
 from minirag.cli.running import command
 from minirag.reembedding import reembed as reembed_file
+from minirag.wording import describe_usage
 
 
 @command(epilog="\b\nExample:\n  minirag reembed notes.usearch")
@@ -19,7 +21,8 @@ from minirag.reembedding import reembed as reembed_file
     metavar="NAME",
     help="A folder with an ONNX encoder, or a LiteLLM embedding model's name [the one that minirag ships].",
 )
-@click.option("--max-cost", type=float, metavar="DOLLARS", help="What a hosted encoder may cost.")
+@click.option("--max-cost", type=DOLLARS, metavar="DOLLARS", help="What a hosted encoder may cost.")
+@price_for_option
 @quiet_option
 def reembed(*, index: Path, encoder: str | None, max_cost: float | None, quiet: bool) -> None:
     """Change the encoder of INDEX, also of one that an older minirag built: all vectors anew, without a model's call.
@@ -27,6 +30,8 @@ def reembed(*, index: Path, encoder: str | None, max_cost: float | None, quiet: 
     Texts, facts, triples and bridging facts stay as they are.
     """
     require_index(index)
-    usage = reembed_file(index, encoder, progress=shows_bars(quiet=quiet), max_cost=max_cost)
+    bars = shows_bars(quiet=quiet)
+    usage = reembed_file(index, encoder, progress=bars, max_cost=max_cost, prices=prices_by_name())
     if not quiet:
-        click.echo(f"{index}: embedded anew, in {usage.seconds:.0f} s")
+        took = describe_usage(usage) if usage.calls else f"in {usage.seconds:.0f} s"
+        click.echo(f"{index}: embedded anew, {took}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,19 +31,24 @@ __all__ = [
     "describe_aligner",
     "describe_encoders",
     "import_onnxruntime",
+    "is_hosted",
     "open_encoder",
     "price_of",
     "read_config",
 ]
 
 
-def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
+def open_encoder(
+    encoder: str | Path | Encoder | None, *, prices: Mapping[str, Sequence[float]] | None = None
+) -> Encoder:
     """The encoder that a user means.
 
     Args:
         encoder: None for the one that ships with minirag, a folder with an ONNX encoder, the LiteLLM name of a hosted
             embedding model, or an encoder, which is given back. A string is a folder if there is one of that name, or
             if it begins as a path does (`.`, `~`, `/`, a drive).
+        prices: Dollars per million tokens by the names of models, for a hosted one that is given by its name; as for
+            `minirag.llm.LLM`.
 
     Raises:
         EncoderError: If the folder is not an encoder's.
@@ -57,7 +63,7 @@ def open_encoder(encoder: str | Path | Encoder | None) -> Encoder:
     path = Path(encoder).expanduser()
     if encoder.strip() and (is_folder(path) or encoder.startswith((".", "~")) or path.is_absolute()):
         return OnnxEncoder(path)
-    return HostedEncoder(encoder)
+    return HostedEncoder(encoder, prices=prices)
 
 
 def aligner_of(encoder: Encoder) -> Encoder:
@@ -97,6 +103,11 @@ def price_of(encoder: Encoder) -> Price | None:
     from minirag.llm import Price
 
     return encoder.price if isinstance(encoder, HostedEncoder) else Price(0.0, 0.0, 0.0)
+
+
+def is_hosted(encoder: Encoder) -> bool:
+    """Whether each text that is encoded is sent to a provider."""
+    return isinstance(encoder, HostedEncoder)
 
 
 def close_encoder(encoder: Encoder) -> None:

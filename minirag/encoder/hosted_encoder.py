@@ -47,7 +47,8 @@ class HostedEncoder:
 
         Args:
             model: The LiteLLM name of an embedding model, such as "openai/text-embedding-3-small".
-            options: For `minirag.llm.LLM`: `api_base`, `api_key`, `timeout`, `max_parallel`, `retries`.
+            options: For `minirag.llm.LLM`: `api_base`, `api_key`, `timeout`, `max_parallel`, `retries`,
+                `prices`.
 
         Raises:
             ValueError: If the name is blank.
@@ -136,7 +137,7 @@ class HostedEncoder:
     async def _embed_all(self, texts: Sequence[str], progress: Callable[[int], None] | None) -> list[list[float]]:
         client = self._open_client()
         ledger = running_ledger() or self.ledger
-        client.check_budget(texts, ledger)
+        client.check_budget(texts if len(texts) > BATCH_TEXTS else [], ledger)  # a single call waits for its turn
 
         async def embed(batch: Sequence[str]) -> list[list[float]]:
             vectors = await client.embed(batch, ledger=ledger)

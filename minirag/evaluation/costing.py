@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from minirag.encoder import is_hosted, price_of
 from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.metrics import mean
 from minirag.evaluation.variants import Variant
-from minirag.index import Index
-from minirag.models import ASKING, OFFLINE, Models
+from minirag.index import Index, open_to_estimate
+from minirag.models import INDEXING, OFFLINE, TASKS, Models
 from minirag.reasoner.prompts import messages_for
-from minirag.records import Thinking, Usage
+from minirag.records import Task, Thinking, Usage
 from minirag.splitting import count_tokens
 
 if TYPE_CHECKING:
+    from minirag.encoder import Encoder
     from minirag.llm import Price
 
 _SAMPLE = 50  # documents whose length is measured
 _FACT, _WORDS = 40, 60  # tokens of a fact with its title, and of a reply
 _CANDIDATES = 25  # statements that one step of KiRAG shows
-_STEPS = 5  # of KiRAG and IRCoT, unless told otherwise
+_STEPS = 5  # of KiRAG and IRCoT with a model, unless told otherwise
+_STEPS_BY_RULE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +35,17 @@ class Forecast:
 
     Attributes:
         what: Which part, in words.
-        calls: To the model; of questions at most so many.
+        calls: To the model, and to a hosted encoder; of questions at most so many.
         tokens: Sent and received, roughly.
         cost: Dollars; None where the model's price is unknown.
+        unpriced: The models whose prices are unknown.
     """
 
     what: str
     calls: int
     tokens: int
     cost: float | None
+    unpriced: tuple[str, ...] = ()
 
 
 def forecast(
@@ -63,7 +67,8 @@ def forecast(
         dataset: What is asked, and what is indexed of it where the index lacks it.
         path: The index file, or where it is to be.
         variants: The strategies with their options.
-        model: A LiteLLM name; offline all of it is free. None where only `models` names any.
+        model: A LiteLLM name; offline all of it is free but for what a hosted encoder takes. None where only `models`
+            names any.
         models: By task, in the place of `model`.
         encoder: As for `Index`.
         limit: How many of the questions.
@@ -71,72 +76,108 @@ def forecast(
         progress: Show a bar.
         llm_options: As for `Index`.
     """
-    if model == OFFLINE and not models:
-        return ()
-    prices = _prices(model, models, llm_options)
-    with tempfile.TemporaryDirectory() as scratch:
-        place = path if Path(path).exists() else Path(scratch) / "empty.usearch"
-        found = []
-        with Index(place, model=model, models=models, encoder=encoder, **llm_options) as index:
-            if dataset.documents:
-                estimate = index.estimate(dataset.documents, progress=progress)
-                what = f"indexing {estimate.documents:,} documents of {dataset.name}"
-                tokens = estimate.prompt_tokens + estimate.completion_tokens
-                found.append(Forecast(what, estimate.calls, tokens, estimate.cost))
-            count = partial(count_tokens, index.encoder.tokenizer)
-    questions = len(dataset.questions) if limit is None else min(limit, len(dataset.questions))
-    length = round(mean(count(document.text) for document in dataset.documents[:_SAMPLE])) or 4 * _FACT
-    for variant in variants:
-        asked = _asked(variant, count, passage=min(length, 256), read=read)
-        found.append(_priced(f"{questions:,} questions by {variant.name}", questions, asked, prices))
+    options = {"model": model, "models": models, **llm_options}
+    with open_to_estimate(path, encoder=encoder, **options) as index:
+        payers = _Payers(index.encoder, Models(model, llm_options, models))
+        if not payers.any:
+            return ()
+        found = [] if not dataset.documents else [_indexing(dataset, index, payers, progress=progress)]
+        count = partial(count_tokens, index.encoder.tokenizer)
+        questions = len(dataset.questions) if limit is None else min(limit, len(dataset.questions))
+        length = round(mean(count(document.text) for document in dataset.documents[:_SAMPLE])) or 4 * _FACT
+        for variant in variants:
+            asked = _asked(variant, count, passage=min(length, 256), read=read, by_model=payers.calls)
+            found.append(payers.price(f"{questions:,} questions by {variant.name}", questions, asked))
     return tuple(each for each in found if each.calls)
 
 
-def _prices(
-    model: str | None, models: Mapping[str, str] | None, llm_options: Mapping[str, Any]
-) -> dict[Thinking, Price | None]:
-    """Of each task that a model does while questions are asked; None where it is unknown."""
-    by_task = Models(model, llm_options, models)
-    try:
-        named = [task for task in ASKING if by_task.name(None, task=task) != OFFLINE]
-        return {task: by_task.price(None, task=task) for task in named}
-    finally:
-        by_task.close()
+class _Payers:
+    """Who is paid for what."""
 
+    def __init__(self, encoder: Encoder, models: Models) -> None:
+        """Look up the price of each task that a provider does; None where it is unknown."""
+        self._encoder = encoder
+        self._names: dict[Task, str] = {task: models.name(None, task=task) for task in TASKS}
+        self._names = {task: name for task, name in self._names.items() if name != OFFLINE}
+        self._prices: dict[Task, Price | None] = {task: models.price(None, task=task) for task in self._names}
+        models.close()
+        if is_hosted(encoder):
+            self._names["embed"], self._prices["embed"] = encoder.name, price_of(encoder)
 
-def _priced(
-    what: str, questions: int, asked: Mapping[Thinking, tuple[int, int]], prices: Mapping[Thinking, Price | None]
-) -> Forecast:
-    """What so many questions take, each of so many calls of each task that send so many tokens."""
-    calls, tokens, costs = 0, 0, list[float | None]()
-    for task, (times, sent) in asked.items():
-        if task in prices:
-            price = prices[task]
-            usage = Usage(prompt_tokens=questions * sent, completion_tokens=questions * times * _WORDS)
-            calls += questions * times
+    @property
+    def any(self) -> bool:
+        """Whether anybody is."""
+        return bool(self._names)
+
+    def calls(self, task: Task) -> bool:
+        """Whether a task is done by a provider."""
+        return task in self._names
+
+    def unpriced(self, tasks: Iterable[Task]) -> tuple[str, ...]:
+        """The names of those whose prices are unknown among who does the tasks."""
+        names = [self._names[task] for task in tasks if task in self._names and self._prices[task] is None]
+        return tuple(dict.fromkeys(names))
+
+    def price(self, what: str, questions: int, asked: Mapping[Task, _Calls]) -> Forecast:
+        """What so many questions take, each with those calls of each task."""
+        calls, tokens, cost = 0, 0, 0.0
+        for task in (task for task in asked if task in self._names):
+            each, price = asked[task], self._prices[task]
+            usage = Usage(prompt_tokens=questions * each.sent, completion_tokens=questions * each.received)
+            calls += questions * each.times
             tokens += usage.prompt_tokens + usage.completion_tokens
-            costs.append(None if price is None else price.cost(usage))
-    known = [cost for cost in costs if cost is not None]
-    return Forecast(what, calls, tokens, sum(known) if len(known) == len(costs) else None)
+            cost += price.cost(usage) if price is not None else 0.0
+        unpriced = self.unpriced(asked)
+        return Forecast(what, calls, tokens, None if unpriced else cost, unpriced)
+
+
+class _Calls(NamedTuple):
+    """The calls of one question for one task, and the tokens of all of them."""
+
+    times: int
+    sent: int
+    received: int
+
+
+def _indexing(dataset: Dataset, index: Index, payers: _Payers, *, progress: bool) -> Forecast:
+    estimate = index.estimate(dataset.documents, progress=progress)
+    what = f"indexing {estimate.documents:,} documents of {dataset.name}"
+    tokens = estimate.prompt_tokens + estimate.completion_tokens + estimate.encoding_tokens
+    tasks: list[Task] = [*INDEXING] if estimate.calls else []
+    if estimate.encoding_tokens:
+        tasks.append("embed")
+    unpriced = payers.unpriced(tasks)
+    cost = None if unpriced else estimate.cost
+    return Forecast(what, estimate.calls + estimate.encoding_calls, tokens, cost, unpriced)
 
 
 def _asked(
-    variant: Variant, count: Callable[[str], int], *, passage: int, read: bool
-) -> dict[Thinking, tuple[int, int]]:
-    """By task the calls of one question at most, and the tokens that they send."""
+    variant: Variant,
+    count: Callable[[str], int],
+    *,
+    passage: int,
+    read: bool,
+    by_model: Callable[[Task], bool],
+) -> dict[Task, _Calls]:
+    """By task the calls of one question at most, and what they send and receive."""
     options: Mapping[str, Any] = variant.options
-    steps = options.get("steps") or _STEPS
-    calls: dict[Thinking, int] = {}
-    if variant.strategy == "kirag" and options.get("constructor") is not False:
-        calls["extend"] = steps
-    elif variant.strategy == "ircot":
-        calls["think"] = steps - 1
+    extends = variant.strategy == "kirag" and options.get("constructor") is not False
+    thinks = variant.strategy == "ircot"
+    thinking: Thinking = "extend" if extends else "think"
+    steps = options.get("steps") or (_STEPS if (extends or thinks) and by_model(thinking) else _STEPS_BY_RULE)
+    times: dict[Thinking, int] = {"extend": steps} if extends else {"think": steps - 1} if thinks else {}
     if read:
-        calls["read"] = 1
+        times["read"] = 1
     by_passages = variant.strategy in ("naive", "kirag") or options.get("over") == "naive"
     shown = (variant.k or (5 if variant.strategy == "kirag" else 10)) * (passage if by_passages else _FACT)
     context: dict[Thinking, int] = {"extend": _CANDIDATES * _FACT, "think": shown, "read": shown}
-    return {task: (times, times * (_constant(task, count) + context[task])) for task, times in calls.items()}
+    calls: dict[Task, _Calls] = {
+        task: _Calls(n, n * (_constant(task, count) + context[task]), n * _WORDS) for task, n in times.items()
+    }
+    searches = steps if variant.strategy in ("kirag", "ircot") else 1
+    if options.get("mode") != "lexical":
+        calls["embed"] = _Calls(searches, searches * _FACT * (1 + searches) // 2, 0)
+    return calls
 
 
 def _constant(task: Thinking, count: Callable[[str], int]) -> int:

@@ -151,7 +151,8 @@ class Estimate:
         cost: Dollars, each task's tokens by its own model's price and a hosted encoder's by its own; 0.0 offline, None
             where one of the prices is unknown.
         bridging_calls: How many of the calls are for bridge entities.
-        encoding_tokens: Tokens that a hosted encoder reads, beside `prompt_tokens`; its calls are not counted.
+        encoding_tokens: Tokens that a hosted encoder reads, beside `prompt_tokens`.
+        encoding_calls: About how many calls that takes, beside `calls`.
     """
 
     documents: int
@@ -163,6 +164,7 @@ class Estimate:
     cost: float | None
     bridging_calls: int = 0
     encoding_tokens: int = 0
+    encoding_calls: int = 0
 
     @property
     def tokens(self) -> int:
