@@ -22,6 +22,8 @@ OLLAMA = PROVIDERS["ollama"]
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Items? .+ using the `ReadOnly`:UserWarning",
     "ignore:Accessing .+ attribute on the instance:DeprecationWarning",
+    # LiteLLM keeps connections for other loops, whose sockets the garbage collector closes.
+    "ignore:Exception ignored in:pytest.PytestUnraisableExceptionWarning",
 )
 
 
