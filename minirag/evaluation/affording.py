@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from minirag.errors import BudgetExceededError
 from minirag.evaluation.datasets import Question
-from minirag.evaluation.resuming import ResultLog
+from minirag.evaluation.resuming import ResultLog, Unfinished
 from minirag.records import Budget, Ledger
 from minirag.wording import dollars
 
@@ -39,7 +39,8 @@ class Affording:
 
     def ordered(self, questions: Sequence[Question]) -> list[Question]:
         """Those last that could not be finished before, the cheapest of them first: they must not stop the others."""
-        return sorted(questions, key=lambda question: self._unfinished.get(question.id, 0.0))
+        nothing = Unfinished(0.0, 0.0)
+        return sorted(questions, key=lambda question: self._unfinished.get(question.id, nothing).needed)
 
     @asynccontextmanager
     async def question(self, question: Question) -> AsyncIterator[Ledger]:
@@ -51,17 +52,17 @@ class Affording:
         if self._budget is None:
             yield Ledger(keeps_calls=True)
             return
-        least = self._unfinished.get(question.id, 0.0)
         async with self._budget.begin(
-            alone=lambda: max(self.expected or 0.0, least), beside=lambda: max(self._most, least)
+            alone=lambda: max(self.expected or 0.0, self._least(question)),
+            beside=lambda: max(self._most, self._least(question)),
         ) as share:
             ledger = Ledger(max_cost=share, keeps_calls=True)
             try:
                 yield ledger
             except BudgetExceededError:
-                self._unfinished[question.id] = share.needed
-                if self._log is not None:
-                    self._log.note_unfinished(question.id, share.needed)
+                self._unfinished[question.id] = found = Unfinished(share.needed, share.spent)
+                if self._log is not None and share.spent:
+                    self._log.note_unfinished(question.id, found)
                 raise
             if not ledger.by_task:  # nothing that costs anything was done
                 return
@@ -74,7 +75,14 @@ class Affording:
         """Dollars that a question takes, rather many. Until one was finished, at least, once several were tried."""
         if self._needed:
             return self._needed[math.ceil(_MOST * len(self._needed)) - 1]
-        return min(self._unfinished.values()) if len(self._unfinished) >= _TRIED else None
+        paid = [each.needed for each in self._unfinished.values() if each.spent]
+        return min(paid) if len(paid) >= _TRIED else None
+
+    def _least(self, question: Question) -> float:
+        """Dollars that a question needs which came to no end, 0 if it is none, or was no dearer so far than others."""
+        found = self._unfinished.get(question.id)
+        is_usual = found is None or (self._needed and found.spent < (self.expected or 0.0))
+        return 0.0 if found is None or is_usual else found.needed
 
     @property
     def _most(self) -> float:
@@ -82,12 +90,12 @@ class Affording:
 
     def describe(self) -> str:
         """What a question takes, in words; "" where nothing is known."""
-        needed = self.expected or min(self._unfinished.values(), default=0.0)
+        needed = self.expected or min((each.needed for each in self._unfinished.values()), default=0.0)
         if self._budget is None or not needed:
             return ""
-        about = "about" if self._needed else "more than"
+        more = "" if self._needed else " or more"
         too_little = f", and max_cost is {dollars(self._budget.limit)}" if needed > self._budget.limit else ""
-        return f"One question takes {about} {dollars(needed)}{too_little}"
+        return f"One question takes about {dollars(needed)}{more}{too_little}"
 
 
 def _learn(budget: Budget, result: QuestionResult) -> None:

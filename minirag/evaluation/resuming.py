@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from minirag.errors import InputError
 from minirag.evaluation.datasets import Question
@@ -34,6 +34,18 @@ def name_run(conditions: Mapping[str, Any]) -> str:
     return _UNFIT.sub("_", "-".join(map(str, told)))[:150] + f"-{digest}"
 
 
+class Unfinished(NamedTuple):
+    """A question that a budget did not suffice for.
+
+    Attributes:
+        needed: Dollars that its next call might have brought it to, by an estimate that is rather high.
+        spent: Dollars that it had spent.
+    """
+
+    needed: float
+    spent: float
+
+
 class ResultLog:
     """A file of JSON lines: first what the results depend on, then one result a line.
 
@@ -44,7 +56,7 @@ class ResultLog:
         path: The file.
         done: Results by question id, as found on disk.
         needed: Dollars that questions needed, likewise.
-        unfinished: Dollars that those need at least which a budget did not suffice for, likewise.
+        unfinished: Those that a budget did not suffice for, likewise.
     """
 
     def __init__(self, path: str | Path, *, conditions: Mapping[str, Any], questions: Sequence[Question]) -> None:
@@ -62,7 +74,7 @@ class ResultLog:
         self._digests = {question.id: _digest(question) for question in questions}
         self.done: dict[str, QuestionResult] = {}
         self.needed: dict[str, float] = {}
-        self.unfinished: dict[str, float] = {}
+        self.unfinished: dict[str, Unfinished] = {}
         lines, length = self._read()
         if lines:
             self._check(lines[0], json.loads(json.dumps(conditions)))
@@ -85,9 +97,9 @@ class ResultLog:
         """Keep what a question needed."""
         self._write({"question": self._digests[question_id], "id": question_id, "needed": dollars})
 
-    def note_unfinished(self, question_id: str, dollars: float) -> None:
-        """Keep what a question needs at least."""
-        self._write({"question": self._digests[question_id], "id": question_id, "needs more than": dollars})
+    def note_unfinished(self, question_id: str, found: Unfinished) -> None:
+        """Keep how far a question came."""
+        self._write({"question": self._digests[question_id], "id": question_id, "unfinished": found._asdict()})
 
     def __enter__(self) -> Self:
         """The log itself."""
@@ -130,7 +142,7 @@ class ResultLog:
                 self.needed[name] = line["needed"]
                 self.unfinished.pop(name, None)
             else:
-                self.unfinished[name] = line["needs more than"]
+                self.unfinished[name] = Unfinished(**line["unfinished"])
 
     def _check(self, head: Mapping[str, Any], conditions: Mapping[str, Any]) -> None:
         found = head["conditions"]
