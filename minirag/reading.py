@@ -32,7 +32,7 @@ from minirag.records import (
     Prompts,
     Settings,
     Task,
-    Usage,
+    counting,
 )
 from minirag.retrieving import (
     FLAT,
@@ -473,12 +473,15 @@ class FilteredIndex(OpenIndex):
 
 
 def new_header(encoder: Encoder, source: str | Path | Encoder | None, settings: Settings) -> dict[str, Any]:
-    """Of an empty index file; `source` is the encoder as it was given."""
+    """Of an empty index file; `source` is the encoder as it was given. A hosted one is asked for its dimensions."""
+    ledger = Ledger()
+    with counting(ledger):
+        described = describe_encoders(encoder, source)
     return {
-        **describe_encoders(encoder, source),
+        **described,
         "settings": asdict(settings),
         "model": "",
-        **usage_to_header(Usage()),
+        **usage_to_header(ledger.total()),
         "failed_passages": [],
         "failed_names": [],
     }
