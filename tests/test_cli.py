@@ -26,6 +26,7 @@ from minirag.evaluation.results import read_runs
 from minirag.records import Usage
 from minirag.retrieving import SearchMode
 from minirag.showing import find_path, path_lines
+from minirag.storage.snapshot import open_snapshot
 from minirag.wording import describe_usage, one_line, snippet
 from tests.interrupts import hear_interrupts
 from tests.loopback import Loopback, Request, Served, honest, status
@@ -481,7 +482,7 @@ def test_compact_keeps_the_content(notes: Path) -> None:
 
 def damage(notes: Path) -> Path:
     content = bytearray(notes.read_bytes())
-    content[content.find(b"He was born")] ^= 1
+    content[open_snapshot(notes).contents.segments[0].sections["passages"].offset + 20] ^= 1
     notes.write_bytes(content)
     return notes
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minirag import Index
 from tests.interrupts import SOON, SlowModel, interrupt
-from tests.loopback import Loopback
+from tests.loopback import Loopback, honest
 from tests.test_cli import environment, run
 
 
@@ -25,7 +26,7 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_models_for_tasks(corpus: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.usearch"
-    with Loopback() as server:
+    with Loopback(lambda request: replace(honest(request), delay=0.05)) as server:
         options = ["--model", "openai/plain", "--api-base", server.api_base, "--max-parallel", "2", "--timeout", "30"]
         result = run("index", corpus, "--index", path, *options, "--model-for", "bridge=openai/strong", "-q")
         assert (result.exit_code, result.output) == (0, "")
