@@ -3,6 +3,7 @@ import threading
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from usearch.index import Index
 
 from minirag.storage.vectors import (
     Graph,
@@ -85,3 +86,17 @@ def test_among_some_rows_the_nearest_are_found_exactly(unit: Vectors, share: flo
         rows, found = search_valid(matrix, query, k, valid)
         assert rows.tolist() == every[kept][:k].tolist()
         assert found.tolist() == cosines[kept][:k].tolist()
+
+
+@pytest.mark.slow
+def test_a_large_graph_has_more_links_and_keeps_more_rows_in_view(unit: Vectors) -> None:
+    """Rows of eight components, so that building takes seconds; usearch itself says what it was given."""
+    small, large = quantise(unit), quantise(np.random.default_rng(2).normal(size=(50_001, 8)).astype(np.float32))
+    told = []
+    for matrix in (small, large):
+        blob = memoryview(build_graph(matrix))
+        graph = Graph(blob, matrix.shape[1], rows=len(matrix))
+        restored = Index.restore(blob)
+        assert restored is not None
+        told.append((restored.connectivity, graph.rows_in_view))
+    assert told == [(8, 256), (32, 768)]

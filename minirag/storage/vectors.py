@@ -144,6 +144,11 @@ class Graph:
         self._index: Any = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=rows_in_view(rows))
         self._index.view(blob)
 
+    @property
+    def rows_in_view(self) -> int:
+        """How many rows a search keeps in view, as usearch has it."""
+        return int(self._index.expansion_search)
+
     def search(self, query: NDArray[np.int8], k: int) -> Found:
         """As `search_exact`, but a true neighbour may be missed now and then."""
         found = self._index.search(query, k)
