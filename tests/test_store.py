@@ -494,6 +494,36 @@ def forbidden(path: str, other: str) -> None:
         print(len(index), len(reader))  # noqa: T201
 
 
+@POSIX
+def test_a_file_that_may_only_be_read_is_told_before_the_work(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    path = folder / "notes.usearch"
+    with open_offline(path) as index:
+        index.add(make_documents(3), progress=False)
+    (folder / "notes.usearch.lock").unlink()
+    for place in [tmp_path, *list(tmp_path.parents)[:2]]:
+        place.chmod(0o755)
+    folder.chmod(0o777)
+    path.chmod(0o444)
+    done = run_child("sealed", path, tmp_path / "other.usearch")
+    refusal = f"{path}: could not be written: Permission denied. Nothing was written\n"
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", refusal)
+
+
+def sealed(path: str, other: str) -> None:
+    with open_offline(Path(other)) as warm:  # all is imported before root gives up its rights
+        warm.add(make_documents(2), progress=False)
+    if os.geteuid() == 0:
+        os.setuid(65_534)
+    index = open_offline(Path(path))
+    documents = iter(make_documents(6))
+    with pytest.raises(IndexWriteError, match="could not be written: Permission denied") as caught:
+        index.add(documents, progress=False)
+    assert len(list(documents)) == 6  # not one was drawn
+    print(caught.value)  # noqa: T201
+
+
 if __name__ == "__main__":
     tasks: dict[str, Callable[..., None]] = {
         "write": write,
@@ -501,5 +531,6 @@ if __name__ == "__main__":
         "fork": fork,
         "fill": fill,
         "forbidden": forbidden,
+        "sealed": sealed,
     }
     tasks[sys.argv[1]](*sys.argv[2:])

@@ -41,7 +41,7 @@ Exit codes:
   0    fine; also when an index holds no answer, which the output says
   1    something failed: a document, a question, a file, a model; each is
        named on standard error, and everything else was done
-  2    wrong usage
+  2    wrong usage, or a place that cannot be written
   130  interrupted; what was committed is kept
 
 \b
