@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from minirag.reembedding import reembed
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "AddReport",

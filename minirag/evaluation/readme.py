@@ -163,7 +163,12 @@ def _encoders(measured: Summary) -> str:
             found = {run["dataset"]: run for run in reversed(of_it) if run["encoder"] == encoder}
             rows.append([f"`{strategy}`, {encoder}", *(_recalls(found.get(name)) for name in DATASETS)])
     table = format_table(["", *(_NAMES[name] for name in DATASETS)], rows, left=1 + len(DATASETS))
-    return f"The shipped encoder and others, each with the same settings but for what its name says:\n\n{table}"
+    return (
+        "What the training of the encoder brings (`python -m minirag.evaluation.measuring DATA runs --part encoders "
+        "--encoder FOLDER…`, over copies of the same indexes). `untrained` is the base; the others were trained as the "
+        "shipped one but for what their names say (`minirag train … --set negatives=0 --set passage_negatives=0`, "
+        f"`--set chain_queries=false`):\n\n{table}"
+    )
 
 
 def _speed(measured: Summary) -> str:
