@@ -104,6 +104,17 @@ def test_what_the_context_does_not_hold_is_not_found(question: str) -> None:
     assert quote_answer(question, CONTEXT) == Reading(NOT_FOUND, found=False, items=())
 
 
+@pytest.mark.parametrize(
+    "question",
+    ["When did Pat Rowan sell nets in Quay Street?", "How many nets did Pat Rowan sell in Quay Street?"],
+)
+def test_what_says_no_date_or_number_answers_no_question_for_one(question: str) -> None:
+    context = [ContextItem("Pat Rowan sold nets in Quay Street.", "Pat Rowan")]
+    assert not quote_answer(question, context).found
+    dated = [*context, ContextItem("In 1931 Pat Rowan sold 40 nets in Quay Street.", "Quay Street")]
+    assert quote_answer(question, dated) == Reading("1931" if "When" in question else "40", True, (1,))
+
+
 def test_an_empty_context_holds_nothing() -> None:
     assert quote_answer("Who?", []) == Reading(NOT_FOUND, found=False, items=())
     assert quote_answer("Who?", [ContextItem("")]) == Reading(NOT_FOUND, found=False, items=())

@@ -20,6 +20,8 @@ _LEAST_COVERAGE = 0.4
 _HOPS = 3
 _WIDTH = 8
 _NEAR = 60
+# A sentence that has nothing of such a kind does not answer a question for one.
+_OF_A_KIND = frozenset(("number", "date", "year", "place", "nation", "cause", "person"))
 # Where these are asked for, nothing else says where a date or a place has to stand.
 _LIFE = frozenset(("born", "die"))
 _PARENTHESIS = re.compile(r"\([^()]*\)")
@@ -152,7 +154,7 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
         normalise_name(name) for name in _question_names(question, statements)
     }
     paths = [_path(question, (statement,), weights, excluded) for statement in statements]
-    best = max(paths, key=lambda path: path.score)
+    seen = list(paths)
     for _ in range(_HOPS - 1):
         paths = sorted(paths, key=lambda path: -path.score)[:_WIDTH]
         paths = [
@@ -160,9 +162,13 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
             for path in paths
             for statement in _next(path, statements)
         ]
-        if not paths:
-            break
-        best = max([best, *paths], key=lambda path: path.score)
+        seen += paths
+    best = max(seen, key=lambda path: path.score)
+    if question.kind in _OF_A_KIND and not best.answer:
+        fitting = [path for path in seen if path.answer and _covered(path.terms, weights) >= _LEAST_COVERAGE]
+        if not fitting:
+            return _not_found()
+        best = max(fitting, key=lambda path: path.score)
     if _covered(best.terms, weights) < _LEAST_COVERAGE:
         return _not_found()
     last = best.statements[-1]
@@ -220,7 +226,7 @@ def _is_described(question: Question, statements: tuple[Statement, ...]) -> bool
 def _weights(question: Question, statements: Sequence[Statement]) -> dict[str, float]:
     """For each term of the question its share of the weight; terms that are rare in the context weigh more."""
     counts = Counter(term for statement in statements for term in statement.terms)
-    weights = {term: 0.5 + math.log(1 + len(statements) / (1 + counts[term])) for term in question.terms}
+    weights = {term: 0.5 + math.log(1 + len(statements) / (1 + counts[term])) for term in sorted(question.terms)}
     total = sum(weights.values())
     return {term: weight / total for term, weight in weights.items()}
 
