@@ -139,6 +139,7 @@ async def bridge_all(
     reasoner: Reasoner,
     journal: Journal | None,
     progress: Progress,
+    may_fail: bool = False,
 ) -> tuple[list[Bridge], dict[BridgeKey, LLMError | BudgetExceededError]]:
     """Have bridging facts written for all entities, several per call.
 
@@ -147,32 +148,26 @@ async def bridge_all(
         reasoner: Does the thinking.
         journal: Where replies are looked up and kept; None where they cost nothing.
         progress: Told how many entities were done.
+        may_fail: Whether, when no call can succeed, that is why the entities failed, all of them.
 
     Returns:
         The bridging facts, and by name and group why an entity failed, or that the run's budget ended before it.
 
     Raises:
-        LLMSetupError: When no call can succeed.
+        LLMSetupError: When no call can succeed, unless it may fail.
     """
-    bridges: list[Bridge] = []
     failed: dict[BridgeKey, LLMError | BudgetExceededError] = {}
-    open_keys: list[BridgeKey] = []
-    for key, entity in entities.items():
-        kept = journal.get(_key(entity, reasoner)) if journal is not None else None
-        if kept is None:
-            open_keys.append(key)
-        else:
-            bridges += _to_bridges(entity, [BridgingFact(text, tuple(sources)) for text, sources in kept])
-            progress(1)
+    bridges, open_keys = _recall(entities, reasoner, journal)
+    progress(len(entities) - len(open_keys))
 
     async def bridge_some(keys: Sequence[BridgeKey]) -> None:
         shared = [entities[key] for key in keys]
         try:
             replies = await reasoner.bridge(shared)
-        except LLMSetupError:
-            raise
         except (LLMError, BudgetExceededError) as error:
             failed.update(dict.fromkeys(keys, error))
+            if isinstance(error, LLMSetupError):
+                raise
         else:
             for key, entity, facts in zip(keys, shared, replies, strict=True):
                 if isinstance(facts, LLMError | BudgetExceededError):
@@ -184,8 +179,35 @@ async def bridge_all(
                 bridges.extend(_to_bridges(entity, facts))
         progress(len(keys))
 
-    await run_all([bridge_some(keys) for keys in batch_keys(open_keys, reasoner.entities_per_call)])
+    try:
+        await run_all([bridge_some(keys) for keys in batch_keys(open_keys, reasoner.entities_per_call)])
+    except LLMSetupError as error:
+        if not may_fail:
+            raise
+        return [], {key: failed.get(key) or _not_tried(error) for key in entities}
     return bridges, failed
+
+
+def _recall(
+    entities: Mapping[BridgeKey, SharedEntity], reasoner: Reasoner, journal: Journal | None
+) -> tuple[list[Bridge], list[BridgeKey]]:
+    """What the journal kept, and the entities of which it kept nothing."""
+    if journal is None:
+        return [], list(entities)
+    bridges: list[Bridge] = []
+    open_keys = []
+    for key, entity in entities.items():
+        kept = journal.get(_key(entity, reasoner))
+        if kept is None:
+            open_keys.append(key)
+        else:
+            bridges += _to_bridges(entity, [BridgingFact(text, tuple(sources)) for text, sources in kept])
+    return bridges, open_keys
+
+
+def _not_tried(error: LLMSetupError) -> LLMSetupError:
+    """Why an entity failed when another one's call did: without the provider's words, which may quote that call."""
+    return LLMSetupError(error.model, "not tried, as another call of the run found that none can succeed")
 
 
 def _to_bridges(entity: SharedEntity, facts: Sequence[BridgingFact]) -> list[Bridge]:

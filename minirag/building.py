@@ -13,7 +13,7 @@ import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
-from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
+from minirag.errors import BudgetExceededError, LLMError, MiniragError
 from minirag.extraction import Extractor, extraction_key, in_batches
 from minirag.filtering import group_of
 from minirag.loading import content_hash
@@ -341,14 +341,11 @@ class Builder:
         may_fail: bool,
     ) -> tuple[list[Bridge], Mapping[BridgeKey, LLMError | BudgetExceededError]]:
         """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
-        try:
-            bridges, failures = await bridge_all(shared, reasoner=self._reasoner, journal=journal, progress=done)
-            self._stop(failures.values())
-            return bridges, failures
-        except LLMSetupError as error:
-            if not may_fail:
-                raise
-            return [], dict.fromkeys(shared, error)
+        bridges, failures = await bridge_all(
+            shared, reasoner=self._reasoner, journal=journal, progress=done, may_fail=may_fail
+        )
+        self._stop(failures.values())
+        return bridges, failures
 
     def _stop(self, outcomes: Iterable[object]) -> None:
         """End the run after this batch if the budget ended."""

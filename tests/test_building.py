@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minirag import Document, Index
+from minirag import Document, Index, Settings
 from minirag.errors import LLMSetupError
 from tests.loopback import Loopback, Request, Served, honest, status
 
@@ -129,6 +129,25 @@ def test_deleting_works_while_the_model_is_away(path: Path, server: Loopback) ->
     with open_index(path, server) as index:
         index.add([], progress=False)
         assert [hit.document_ids for hit in index.search("Henry", kinds=["bridge"])] == [("aylwin", "henry")]
+
+
+def test_one_units_failure_does_not_quote_anothers_call(path: Path, server: Loopback) -> None:
+    documents = [
+        Document(f"{tenant}{n}", f"{name} met Person{n}.", name, {"tenant": tenant})
+        for tenant, name in (("a", "Henry Edwards"), ("b", "Chrissie White"))
+        for n in range(3)
+    ]
+    settings = Settings(bridge_within="tenant")
+    with Index(path, model=MODEL, api_base=server.api_base, api_key="secret", settings=settings) as index:
+        index.add(documents, progress=False)
+    quoting = Loopback(lambda request: status(401, f"no credit for {request.prompt}"))
+    with quoting as broken, open_index(path, broken, max_parallel=1) as index:
+        failed = {failure.id: failure.reason for failure in index.delete(["a0", "b0"], progress=False).failed}
+        assert failed.keys() == {"bridge entity Henry Edwards", "bridge entity Chrissie White"}
+        quoted = [name for name, reason in failed.items() if "Henry Edwards" in reason or "Chrissie White" in reason]
+        assert len(quoted) == 1
+        assert f"no credit for {broken.requests[0].prompt[:40]}" in failed.pop(quoted[0])
+        assert set(failed.values()) == {f"{MODEL}: not tried, as another call of the run found that none can succeed"}
 
 
 def test_a_wrong_key_ends_the_run_and_keeps_what_was_paid(path: Path) -> None:

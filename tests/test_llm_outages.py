@@ -10,7 +10,7 @@ from minirag.llm import LLM, Retries
 from minirag.records import Ledger
 from tests.loopback import Loopback, Request, Served, status
 
-GONE = "openai/any: not tried, as the calls before it all gave up: maintenance"
+GONE = "openai/any: not tried, as the calls before it all gave up: status 503"
 
 
 async def ask(llm: LLM, ledger: Ledger, word: str) -> str:
@@ -54,7 +54,7 @@ def test_a_hanging_provider_costs_few_timeouts() -> None:
     started = time.perf_counter()
     with Loopback(lambda _: Served(text="late", delay=0.8)) as server:
         answers = asyncio.run(ask_all())
-    assert answers[-1] == GONE.replace("maintenance", "no answer in time")
+    assert answers[-1] == GONE.replace("status 503", "no answer in time")
     assert time.perf_counter() - started < 4  # 15 if each had all of its attempts
 
 
@@ -91,3 +91,18 @@ def test_another_run_tries_for_itself() -> None:
     with Loopback([*[status(503, "maintenance")] * 4, "Oslo"]) as server:
         answers = asyncio.run(ask_all())
     assert answers[4:] == [GONE, "Oslo"]
+
+
+def test_nobody_is_told_what_the_provider_said_of_another_call() -> None:
+    async def ask_all() -> list[str]:
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(attempts=1), max_parallel=1)
+        ledger = Ledger()
+        try:
+            return [await ask(llm, ledger, f"secret-{number}") for number in range(6)]
+        finally:
+            await llm.close()
+
+    with Loopback(lambda request: status(500, f"cannot process: {request.prompt}")) as server:
+        answers = asyncio.run(ask_all())
+    assert [answer[-8:] for answer in answers[:4]] == [f"secret-{number}" for number in range(4)]
+    assert answers[4:] == [GONE.replace("503", "500")] * 2

@@ -11,8 +11,10 @@ import pytest
 
 from minirag.errors import LLMUnavailableError, PromptTooLongError
 from minirag.llm import LLM, Retries
+from minirag.llm.faults import Fault, FaultError
 from minirag.llm.pacing import Gate
 from minirag.llm.rates import Rate
+from minirag.llm.retrying import retry
 from minirag.llm.silence import Silence
 from minirag.records import Ledger
 from tests.loopback import Served, status
@@ -118,7 +120,7 @@ def test_a_prompt_that_was_too_long_tells_of_the_window() -> None:
 def test_says_that_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
     async def silent() -> None:
         silence = Silence("openai/any", first=0.1)
-        silence.failed("the sky is falling")
+        silence.failed("status 503")
         with silence.watch(60, "given up"), silence.watch(8, "tried again"):
             await asyncio.sleep(0.15)
             silence.answered()
@@ -128,5 +130,18 @@ def test_says_that_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING, logger="minirag")
     asyncio.run(silent())
     assert [record.getMessage() for record in caplog.records] == [
-        "openai/any has not answered for 0 s (the sky is falling); calls waiting: 2, the next is tried again in 8 s"
+        "openai/any has not answered for 0 s (status 503); calls waiting: 2, the next is tried again in 8 s"
     ]
+
+
+def test_what_is_said_meanwhile_does_not_quote_the_provider(caplog: pytest.LogCaptureFixture) -> None:
+    async def failing() -> None:
+        raise FaultError(Fault("transient", "cannot process: Aylwin was directed by Henry", status=500))
+
+    caplog.set_level(logging.INFO, logger="minirag")
+    retries = Retries(attempts=3, first_wait=0.2)
+    with pytest.raises(FaultError, match="Aylwin"):
+        asyncio.run(retry(failing, retries, spent=lambda: 0.0, silence=Silence("openai/any", first=0.1)))
+    told = [record.getMessage() for record in caplog.records]
+    assert any("has not answered for 0 s (status 500); calls waiting: 1" in message for message in told)
+    assert not any("Aylwin" in message for message in told)

@@ -70,6 +70,13 @@ class Fault:
     status: int | None = None
 
     @property
+    def outline(self) -> str:
+        """What happened in minirag's own words: the provider's may quote the prompt, and are told of its call alone."""
+        if self.status == 408:
+            return "no answer in time"
+        return f"status {self.status}" if self.status is not None else "no answer"
+
+    @property
     def is_unknown_provider(self) -> bool:
         """Whether LiteLLM knows nobody who serves a model of this name."""
         return _NO_PROVIDER in self.reason

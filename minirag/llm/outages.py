@@ -34,7 +34,8 @@ class Outage:
         """Await `call()`, unless the provider is down.
 
         Raises:
-            FaultError: The call's, or one of the kind "outage", which is not to be tried again.
+            FaultError: The call's, or one of the kind "outage", which is not to be tried again, without the provider's
+                words: they were about another call, and may quote what that one sent.
         """
         if self._down() is None:
             return await self._watched(call)
@@ -42,7 +43,7 @@ class Outage:
             fault = self._down()
             if fault is None or monotonic() - self._tried_at >= self._pause:
                 return await self._watched(call)
-        raise FaultError(replace(fault, kind="outage"))
+        raise FaultError(replace(fault, kind="outage", reason=fault.outline))
 
     def give_up(self, fault: Fault) -> None:
         """A call has had all of its attempts."""

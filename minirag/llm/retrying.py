@@ -60,9 +60,9 @@ async def retry(
 
     def report(state: RetryCallState) -> None:
         fault = _fault(state)
-        silence.failed(fault.reason if fault else "")
-        status = fault.status if fault and fault.status else "no answer"  # its words may quote the prompt
-        _log.info("attempt %d failed (%s), again in %.1f s", state.attempt_number, status, state.upcoming_sleep)
+        outline = fault.outline if fault else ""
+        silence.failed(outline)
+        _log.info("attempt %d failed (%s), again in %.1f s", state.attempt_number, outline, state.upcoming_sleep)
 
     attempting = AsyncRetrying(
         retry=retry_if_exception(lambda error: isinstance(error, FaultError) and error.fault.kind == "transient"),

@@ -49,7 +49,7 @@ class Silence:
         self._heard, self._reason = monotonic(), ""
 
     def failed(self, reason: str) -> None:
-        """It gave none, or one of no use."""
+        """It gave none, or one of no use; `reason` in words of minirag's own, as it is logged."""
         self._reason = reason
 
     def _start(self, seconds: float) -> None:
