@@ -6,6 +6,7 @@ a span costs a look-up. Spans nest in the caller's: minirag's loop and threads i
 
 from __future__ import annotations
 
+import re
 import sys
 from asyncio import CancelledError
 from collections.abc import Iterator, Mapping
@@ -14,13 +15,16 @@ from typing import Any, Literal
 
 Operation = Literal["chat", "embeddings", "retrieval", "invoke_workflow"]
 Value = str | int | float | bool
-# LiteLLM's prefixes that the conventions call otherwise.
+OWN_FUNCTION = "custom"  # the provider's name where an application answers itself: no call leaves it by minirag
+# LiteLLM's providers that the conventions call otherwise, with all of their kinds ("bedrock_converse").
 _PROVIDERS = {
-    "azure": "azure.ai.openai",
     "azure_ai": "azure.ai.inference",
+    "azure": "azure.ai.openai",
     "bedrock": "aws.bedrock",
+    "cohere": "cohere",
     "gemini": "gcp.gemini",
     "mistral": "mistral_ai",
+    "text-completion-openai": "openai",
     "vertex_ai": "gcp.vertex_ai",
     "watsonx": "ibm.watsonx.ai",
     "xai": "x_ai",
@@ -55,7 +59,7 @@ def span(
     if trace is None:
         yield Span()
         return
-    is_call = operation in ("chat", "embeddings") and "gen_ai.provider.name" in (attributes or {})
+    is_call = (attributes or {}).get("gen_ai.provider.name", OWN_FUNCTION) != OWN_FUNCTION
     with trace.get_tracer("minirag").start_as_current_span(
         f"{operation} {target}".rstrip(),
         kind=trace.SpanKind.CLIENT if is_call else trace.SpanKind.INTERNAL,
@@ -73,7 +77,6 @@ def span(
             raise
 
 
-def name_parts(model: str) -> tuple[str, str]:
-    """The provider as the conventions call it, and the model as the provider calls it, of a LiteLLM name."""
-    provider, slash, name = model.partition("/")
-    return (_PROVIDERS.get(provider, provider), name) if slash else ("openai", model)
+def provider_name(provider: str) -> str:
+    """What the conventions call a provider of LiteLLM's; those that they do not know keep LiteLLM's name."""
+    return next((name for prefix, name in _PROVIDERS.items() if re.match(rf"{prefix}(?:_|-|$)", provider)), provider)

@@ -9,6 +9,7 @@ from typing import Any
 
 from minirag import telemetry
 from minirag.errors import LLMError
+from minirag.llm.completions import provider_of
 from minirag.llm.prices import Price
 from minirag.llm.streaming import Listener
 from minirag.records import Budget, Call, Ledger, Task, Usage
@@ -51,12 +52,14 @@ class Shape:
         sent: About how many tokens it has.
         most_received: The most tokens that its answer may have, None where nothing limits it.
         price: Dollars per token, None where unknown.
+        served: Who serves the model, as LiteLLM calls them, and its name there.
     """
 
     mode: str
     sent: int
     most_received: int | None
     price: Price | None
+    served: tuple[str, str]
 
 
 @dataclass(slots=True)
@@ -101,11 +104,11 @@ class Sending:
         }
 
 
-def open_span(model: str, purpose: Purpose, shape: Shape) -> AbstractContextManager[telemetry.Span]:
+def open_span(purpose: Purpose, shape: Shape) -> AbstractContextManager[telemetry.Span]:
     """A span around a request, its retries included."""
-    provider, name = telemetry.name_parts(model)
+    provider, name = shape.served
     attributes: dict[str, telemetry.Value | None] = {
-        "gen_ai.provider.name": provider,
+        "gen_ai.provider.name": telemetry.provider_name(provider),
         "gen_ai.request.model": name,
         "minirag.task": purpose.task,
     }
@@ -120,6 +123,10 @@ def open_span(model: str, purpose: Purpose, shape: Shape) -> AbstractContextMana
 
 
 def describe_response(response: Any) -> dict[str, str | None]:  # noqa: ANN401
-    """What a span tells of an answer."""
+    """What a span tells of an answer; LiteLLM's know who gave them."""
     model = getattr(response, "model", None)
-    return {"gen_ai.response.model": model if isinstance(model, str) else None}
+    provider = provider_of(response)
+    return {
+        "gen_ai.response.model": model if isinstance(model, str) and model else None,
+        "gen_ai.provider.name": telemetry.provider_name(provider) if provider else None,
+    }

@@ -22,7 +22,7 @@ from minirag.llm.own import Answering, is_answering, is_router, name_of, only_gr
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import Route, find_route, find_window
+from minirag.llm.routing import Route, find_provider, find_route, find_window
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
@@ -131,6 +131,10 @@ class LLM:
     @cached_property
     def _transport(self) -> Transport:
         return open_transport(self._route, self._access)
+
+    @cached_property
+    def _served(self) -> tuple[str, str]:
+        return find_provider(self._route)
 
     @property
     def price(self) -> Price | None:
@@ -246,7 +250,8 @@ class LLM:
         return self._rates.counts_tokens or ledger.budget is not None
 
     def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
-        return Shape("vectors", estimate_all(texts) if self._wants_size(ledger) else 0, 0, self.price)
+        size = estimate_all(texts) if self._wants_size(ledger) else 0
+        return Shape("vectors", size, 0, self.price, self._served)
 
     def _read(self, text: str, reply: type[R] | None, mode: Mode, *, is_repair: bool = False) -> R | str:
         if reply is None:
@@ -296,6 +301,7 @@ class LLM:
                 _size(request) if self._wants_size(purpose.ledger) else 0,
                 request.most_received,
                 self.price,
+                self._served,
             )
             try:
                 return await self._sender.send(call, purpose, shape=shape, check=find_fault), request.mode

@@ -63,6 +63,13 @@ def text_of(completion: Any, model: str, *, is_formed: bool) -> str:  # noqa: AN
     return text or (_object_at_the_end_of_thoughts(choice.message) if is_formed else "")
 
 
+def provider_of(answer: Any) -> str | None:  # noqa: ANN401
+    """Who gave an answer, or a piece of one, by LiteLLM's note on it; None on those of other libraries."""
+    notes = getattr(answer, "_hidden_params", None)
+    provider = notes.get("custom_llm_provider") if isinstance(notes, dict) else None
+    return provider if isinstance(provider, str) and provider else None
+
+
 def thoughts_of(message: Any) -> str:  # noqa: ANN401
     """What a message, or a piece of one, holds of the model's thoughts, under the names that servers give them."""
     thoughts = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)

@@ -8,6 +8,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from minirag.llm.catalog import read_models, read_providers
+from minirag.telemetry import OWN_FUNCTION
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,22 @@ def find_route(model: str, *, api_base: str | None = None) -> Route:
     models = read_models()
     is_openai = not models or models.get(model, {}).get("litellm_provider") == "openai"
     return Route("openai" if is_openai else "litellm", model)
+
+
+def find_provider(route: Route) -> tuple[str, str]:
+    """Who serves a model, as LiteLLM calls them, and the model's name there.
+
+    "openai" is whoever speaks OpenAI's protocol, "custom" a function of the user's, and "litellm" where LiteLLM alone
+    knows: of a router's groups, and of names that its map lacks. Its answers then say it.
+    """
+    if route.library == "function":
+        return OWN_FUNCTION, route.model
+    if route.library != "litellm":
+        return "litellm" if route.library == "router" else "openai", route.model
+    provider, slash, name = route.model.partition("/")
+    if slash:
+        return provider, name
+    return str(find_entry(route).get("litellm_provider") or "litellm"), route.model
 
 
 def find_host(route: Route, *, api_base: str | None = None) -> str:

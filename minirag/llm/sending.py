@@ -93,7 +93,7 @@ class Sender:
             finally:
                 self._gate.leave()
 
-        with open_span(self._model, purpose, shape) as span:
+        with open_span(purpose, shape) as span:
             try:
                 response = await retry(
                     attempt, self._retries, spent=lambda: sending.seconds_open, silence=self._silence

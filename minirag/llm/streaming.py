@@ -8,7 +8,7 @@ from inspect import isawaitable
 from types import SimpleNamespace
 from typing import Any
 
-from minirag.llm.completions import thoughts_of
+from minirag.llm.completions import provider_of, thoughts_of
 from minirag.llm.partial import PartialField
 
 Pieces = Any
@@ -73,6 +73,8 @@ class _Reply:
         self.finish_reason: str | None = None
         self.usage: Any = None
         self._error: Any = None
+        self._model: str | None = None
+        self._provider: str | None = None
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._is_call = False
@@ -86,6 +88,8 @@ class _Reply:
         """Keep what a chunk holds, and give its text."""
         self.usage = getattr(chunk, "usage", None) or self.usage
         self._error = getattr(chunk, "error", None) or self._error
+        self._model = getattr(chunk, "model", None) or self._model
+        self._provider = self._provider or provider_of(chunk)
         choices = getattr(chunk, "choices", None)
         if not choices:
             return ""
@@ -108,7 +112,13 @@ class _Reply:
             message.tool_calls = [SimpleNamespace(function=SimpleNamespace(arguments=text))]
         choice = SimpleNamespace(message=message, finish_reason=self.finish_reason)
         has_choice = self.has_content or self.finish_reason is not None
-        return SimpleNamespace(choices=[choice] if has_choice else [], usage=self.usage, error=self._error)
+        return SimpleNamespace(
+            choices=[choice] if has_choice else [],
+            model=self._model,
+            usage=self.usage,
+            error=self._error,
+            _hidden_params={"custom_llm_provider": self._provider},
+        )
 
 
 def _text_of(delta: Any) -> str:  # noqa: ANN401
