@@ -6,6 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from minirag import adapters as adapters
+    from minirag import datasets as datasets
+    from minirag import encoder as encoder
+    from minirag import errors as errors
+    from minirag import evaluation as evaluation
+    from minirag import exporting as exporting
+    from minirag import llm as llm
+    from minirag import records as records
     from minirag.answering import aask, ask, astream, stream
     from minirag.errors import MiniragError
     from minirag.importing import import_index
@@ -57,10 +65,13 @@ _HOMES = {
     "astream": "answering",
     "stream": "answering",
 }
+_PACKAGES = frozenset({"adapters", "datasets", "encoder", "errors", "evaluation", "exporting", "llm", "records"})
 
 
 def __getattr__(name: str) -> object:
-    """Load a public name from its module when it is first used, so that `import minirag` itself costs nothing."""
+    """Load a public name or package when it is first used, so that `import minirag` itself costs nothing."""
+    if name in _PACKAGES:
+        return import_module(f"minirag.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'minirag' has no attribute {name!r}")
     value: object = getattr(import_module(f"minirag.{_HOMES.get(name, 'records')}"), name)
@@ -69,4 +80,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, *_PACKAGES, "__version__"])

@@ -68,6 +68,20 @@ def test_own_prompts(tmp_path: Path) -> None:
         assert index.prompts.own == ("extract", "read")
 
 
+def test_names_are_found_after_importing_minirag_alone() -> None:
+    named = sorted(set(re.findall(r"\bminirag(?:\.\w+)*\.(?:[A-Z]\w*|\w+(?=\())", README)))
+    assert "minirag.llm.Retries" in named
+    assert "minirag.datasets.read_examples" in named
+    code = f"""
+import sys, minirag
+loaded = lambda names: [name for name in names.split() if name in sys.modules]
+print(loaded("litellm openai pydantic minirag.llm"), minirag.errors.__name__)
+print([eval(name) for name in {named}] and loaded("litellm openai"))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[] minirag.errors", "[]"]
+
+
 def test_there_are_no_other_blocks_that_nobody_runs() -> None:
     assert len(BLOCKS) == 6  # the one about LangChain is run by test_adapters_langchain.py
 
