@@ -10,6 +10,7 @@ from typing import Any
 
 import xxhash
 
+from minirag.ending import current_ending
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import run_all
 from minirag.filtering import group_of
@@ -167,6 +168,7 @@ async def bridge_all(
         except (LLMError, BudgetExceededError) as error:
             failed.update(dict.fromkeys(keys, error))
             if isinstance(error, LLMSetupError):
+                current_ending().begin(error)
                 raise
         else:
             for key, entity, facts in zip(keys, shared, replies, strict=True):
@@ -184,6 +186,7 @@ async def bridge_all(
     except LLMSetupError as error:
         if not may_fail:
             raise
+        current_ending().withdraw()
         return [], {key: failed.get(key) or _not_tried(error) for key in entities}
     return bridges, failed
 

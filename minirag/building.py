@@ -13,7 +13,7 @@ import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.embedding import embed, texts_of
-from minirag.errors import BudgetExceededError, LLMError, MiniragError
+from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
 from minirag.extraction import Extractor, extraction_key, in_batches
 from minirag.filtering import group_of
 from minirag.loading import content_hash
@@ -100,9 +100,10 @@ class Builder:
             reextract: Derive documents afresh even if their content is the same.
 
         Raises:
+            LLMSetupError: When no call can succeed; its message says what is kept.
             BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
-        with self._store.writing(), self._open_journal() as journal, self._accounting():
+        with self._store.writing(), self._open_journal() as journal, self._accounting(), _telling_what_is_kept(journal):
             async with self._extracting(journal):
                 return await self._add(items, journal, reextract=reextract)
 
@@ -412,6 +413,18 @@ class Builder:
                 with suppress(MiniragError):  # the user must hear of what ended the run, not of what that caused
                     self._commit(Change(header, self._snapshot.pending))
             raise
+
+
+@contextmanager
+def _telling_what_is_kept(journal: Journal | None) -> Iterator[None]:
+    """Around a run that a fault of the model's setup may end, after others were answered."""
+    try:
+        yield
+    except LLMSetupError as error:
+        if journal:
+            kept = "1 reply" if len(journal) == 1 else f"{len(journal):,} replies"
+            error.args = (f"{error}. What was paid for is kept, {kept}: once this is mended, the same add goes on",)
+        raise
 
 
 class _NoJournal:

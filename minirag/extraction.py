@@ -9,6 +9,7 @@ from typing import Any, Self, TypeVar
 
 import xxhash
 
+from minirag.ending import current_ending
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import ExtractedFact, Extraction, Passage
@@ -91,10 +92,16 @@ class Extractor:
             return _from_json(kept)
         try:
             extraction = await self._reasoner.extract(passage, title=title)
-        except LLMSetupError:
+        except LLMSetupError as error:
+            current_ending().begin(error)
             raise
         except (BudgetExceededError, LLMError) as error:
             return error
+        except asyncio.CancelledError:
+            fault = current_ending().fault  # for which what was begun ahead is not let through any more
+            if fault is None:
+                raise
+            raise fault from fault.__cause__
         if self._journal is not None:
             self._journal.put(key, _to_json(extraction), documents=[passage.document_id])
         return extraction

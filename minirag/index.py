@@ -99,11 +99,8 @@ class Index(OpenIndex):
             InputError: When `max_cost` is given for a model of unknown price, or `prune` without any folder.
         """
         pruning = prune_most if prune else None
-        try:
+        with self._saying_how_to_go_on("add"):
             return loop.run(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
-        except KeyboardInterrupt as interrupt:
-            interrupt.add_note("What was paid for is kept; run the same add again to go on.")
-            raise
 
     async def aadd(
         self,
@@ -119,7 +116,8 @@ class Index(OpenIndex):
     ) -> AddReport:
         """`add`, to be awaited."""
         pruning = prune_most if prune else None
-        return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
+        with self._saying_how_to_go_on("add"):
+            return await loop.await_(self._add(documents, progress, reextract, triples, on_skip, max_cost, pruning))
 
     def delete(
         self, ids: str | Iterable[str], *, progress: bool | Listener = True, max_cost: float | None = None
@@ -144,13 +142,15 @@ class Index(OpenIndex):
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
-        return loop.run(self._delete(ids, progress, max_cost))
+        with self._saying_how_to_go_on("delete"):
+            return loop.run(self._delete(ids, progress, max_cost))
 
     async def adelete(
         self, ids: str | Iterable[str], *, progress: bool | Listener = True, max_cost: float | None = None
     ) -> DeleteReport:
         """`delete`, to be awaited."""
-        return await loop.await_(self._delete(ids, progress, max_cost))
+        with self._saying_how_to_go_on("delete"):
+            return await loop.await_(self._delete(ids, progress, max_cost))
 
     def prune(
         self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
@@ -172,13 +172,15 @@ class Index(OpenIndex):
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
-        return loop.run(self._prune(folder, most, progress))
+        with self._saying_how_to_go_on("prune"):
+            return loop.run(self._prune(folder, most, progress))
 
     async def aprune(
         self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
     ) -> DeleteReport:
         """`prune`, to be awaited."""
-        return await loop.await_(self._prune(folder, most, progress))
+        with self._saying_how_to_go_on("prune"):
+            return await loop.await_(self._prune(folder, most, progress))
 
     def compact(self) -> None:
         """Write the file afresh, without what was deleted or replaced; happens by itself when much has gathered."""
@@ -372,6 +374,17 @@ class Index(OpenIndex):
         done = replace(report, usage=ledger.total(seconds=ledger.now()))
         _log.info("%s: %s; %s by %s", self.path, _describe(done), describe_usage(done.usage), reasoner.model)
         return done
+
+    @contextmanager
+    def _saying_how_to_go_on(self, call: str) -> Iterator[None]:
+        """Around a call that is interrupted or cancelled: in the log, and on what is raised."""
+        try:
+            yield
+        except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
+            how = f"What was paid for is kept; run the same {call} again to go on."
+            stopped.add_note(how)
+            _log.info("%s: %s was stopped. %s", self.path, call, how)
+            raise
 
     def _builder(self, reasoner: Reasoner, ledger: Ledger, progress: bool | Listener) -> Builder:
         from minirag.building import Builder

@@ -14,6 +14,8 @@ from concurrent.futures import Future, wait
 from functools import cache
 from typing import Any, Generic, TypeVar
 
+from minirag.ending import Ending, enter_run
+
 Result = TypeVar("Result")
 POLL = 0.5  # seconds that a wait lasts before it looks whether it was interrupted
 _LET_GO = 5.0  # seconds that cancelled work gets to release locks and close files
@@ -21,6 +23,8 @@ _LET_GO = 5.0  # seconds that cancelled work gets to release locks and close fil
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end and give the result; an interrupt (Ctrl-C) cancels the work and waits until it has let go.
+
+    The work lets go within a second, in which it keeps what is on its way; a second interrupt has it let go at once.
 
     Raises:
         RuntimeError: When called on the loop itself, where waiting would never end.
@@ -56,7 +60,7 @@ class Started(Generic[Result]):
 
     def __init__(self, work: Coroutine[Any, Any, Result]) -> None:
         """Start it."""
-        self._begun, self._finished = threading.Event(), threading.Event()
+        self._begun, self._finished, self._ending = threading.Event(), threading.Event(), Ending()
         self.future = _submit(self._mark(work))
 
     def abandon(self) -> None:
@@ -67,12 +71,24 @@ class Started(Generic[Result]):
     def cancel(self) -> None:
         """Cancel it, if it still runs, and wait until it has let go of locks and files."""
         if not self._finished.is_set():
+            self._ending.begin()
             self.future.cancel()
-            _loop(os.getpid()).loop.call_soon_threadsafe(self._forget)
-            self._finished.wait(_LET_GO)
+            background = _loop(os.getpid()).loop
+            background.call_soon_threadsafe(self._forget)
+            try:
+                self._finished.wait(_LET_GO)
+            except BaseException:
+                self.hurry()
+                raise
+
+    def hurry(self) -> None:
+        """Let what was cancelled let go at once, and wait until it has."""
+        _loop(os.getpid()).loop.call_soon_threadsafe(self._ending.hurry)
+        self._finished.wait(_LET_GO)
 
     async def _mark(self, work: Coroutine[Any, Any, Result]) -> Result:
         self._begun.set()
+        enter_run(self._ending)
         try:
             return await work
         finally:
@@ -94,12 +110,18 @@ def run_or_start(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def await_(work: Coroutine[Any, Any, Result]) -> Result:
-    """Await the work from any asyncio loop; cancelling the caller cancels it and waits until it has let go."""
+    """Await the work from any asyncio loop; cancelling the caller cancels it and waits until it has let go.
+
+    As of `run`: cancelled again, it lets go at once.
+    """
     started = Started(work)
     try:
-        return await asyncio.wrap_future(started.future)
+        return await asyncio.shield(asyncio.wrap_future(started.future))
     except asyncio.CancelledError:
-        await asyncio.to_thread(started.cancel)
+        try:
+            await asyncio.to_thread(started.cancel)
+        except asyncio.CancelledError:
+            await asyncio.to_thread(started.hurry)
         raise
 
 

@@ -1,19 +1,22 @@
-"""Cancelled tasks and interrupts: they return at once, keep what was paid for, and say how to go on."""
+"""Cancelled tasks and interrupts: they return within a second, keep what was paid for, and say how to go on."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minirag import Document, Index, aask
+from minirag.errors import LLMSetupError
 from tests.interrupts import SOON, SlowModel, interrupt
-from tests.loopback import Loopback, honest
+from tests.loopback import Loopback, Request, Served, honest, status
 
 Record = Callable[[str, object], None]
 DOCUMENTS = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(4)]
@@ -129,3 +132,90 @@ with Index(sys.argv[1], model="openai/any", api_base=sys.argv[2], api_key="secre
     ]
     assert ended.told_after < SOON
     assert ended.asked_for < 0
+
+
+def test_a_cancelled_add_says_how_to_go_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    how = "What was paid for is kept; run the same add again to go on."
+
+    async def cancel_it() -> None:
+        task = asyncio.create_task(index.aadd(DOCUMENTS, progress=False))
+        await asyncio.to_thread(model.wait_for, 1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError) as stopped:
+            await task
+        assert stopped.value.__notes__ == [how]
+
+    async def out_of_time() -> None:
+        with pytest.raises(TimeoutError) as stopped:
+            async with asyncio.timeout(0.3):
+                await index.aadd(DOCUMENTS, progress=False)
+        assert stopped.value.__cause__ is not None
+        assert stopped.value.__cause__.__notes__ == [how]
+
+    caplog.set_level("INFO", logger="minirag.index")
+    path, model = tmp_path / "notes.usearch", SlowModel(20.0)
+    with Loopback(model) as server, opened(path, server) as index:
+        asyncio.run(cancel_it())
+        asyncio.run(out_of_time())
+    assert [record.getMessage() for record in caplog.records] == [f"{path}: add was stopped. {how}"] * 2
+
+
+def test_calls_in_flight_are_answered_and_kept_and_none_begins(tmp_path: Path, record_property: Record) -> None:
+    many = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(60)]
+    path, model = tmp_path / "notes.usearch", SlowModel(0.4)
+    with Loopback(model) as server:
+        with Index(path, model="openai/any", api_base=server.api_base, api_key="secret") as index:
+            took, asked_for = cancel(index.aadd(many, progress=False), model, after=20)
+            before = [request.prompt for request in server.requests]
+        record_property("seconds", (took, asked_for))
+        assert 0.1 < took < SOON
+        assert asked_for < 0.1
+        model.delay = 0.0
+        server.requests.clear()
+        with Index(path, model="openai/any", api_base=server.api_base, api_key="secret") as index:
+            assert len(index.add(many, progress=False).added) == 60
+        assert set(before) & {request.prompt for request in server.requests} == set()
+
+
+def test_cancelled_again_it_ends_at_once(tmp_path: Path, record_property: Record) -> None:
+    async def main() -> float:
+        task = asyncio.create_task(index.aadd(DOCUMENTS, progress=False))
+        await asyncio.to_thread(model.wait_for, 1)
+        task.cancel()
+        await asyncio.sleep(0.1)
+        start = time.monotonic()
+        assert not task.done()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - start
+
+    model = SlowModel(20.0)
+    with Loopback(model) as server, opened(tmp_path / "notes.usearch", server) as index:
+        took = asyncio.run(main())
+    record_property("seconds", took)
+    assert took < 0.4
+
+
+def test_a_fault_of_the_setup_lets_calls_in_flight_be_answered(tmp_path: Path) -> None:
+    """No credit after 30 answers: the others come a moment after it, and are paid for as well."""
+    many = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(60)]
+    arrived, no_credit = itertools.count(), True
+
+    def serve(request: Request) -> Served:
+        number = next(arrived)
+        if no_credit and number >= 30:
+            return status(429, "You exceeded your current quota", code="insufficient_quota")
+        answered.append(request.prompt)
+        return replace(honest(request), delay=0.1 + 0.01 * (number % 16))
+
+    answered: list[str] = []
+    path = tmp_path / "notes.usearch"
+    told = r"current quota\. What was paid for is kept, 30 replies: once this is mended, the same add goes on$"
+    with Loopback(serve) as server, Index(path, model="openai/any", api_base=server.api_base, api_key="k") as index:
+        with pytest.raises(LLMSetupError, match=told):
+            index.add(many, progress=False)
+        assert len(server.requests) <= 30 + 16
+        no_credit = False
+        assert len(index.add(many, progress=False).added) == 60
+    assert len(answered) == len(set(answered))

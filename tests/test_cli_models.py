@@ -79,6 +79,19 @@ def test_ctrl_c_stops_soon_keeps_what_was_paid_for_and_says_how_to_go_on(corpus:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_before_the_first_reply_tells_of_none(corpus: Path, tmp_path: Path) -> None:
+    slow = SlowModel(20.0)
+    with Loopback(slow) as server:
+        options = ["--index", "a.usearch", "--model", "openai/any", "--api-base", server.api_base]
+        command = [sys.executable, "-m", "minirag", "index", corpus, *options]
+        ended = interrupt(command, slow, after=1, cwd=tmp_path, env=environment())
+    told = "Interrupted. a.usearch is not kept, as nothing came into it. Run the same command again.\n"
+    assert (ended.code, ended.printed, ended.told) == (130, "", told)
+    assert list(tmp_path.glob("a.usearch*")) == []
+    assert ended.told_after < SOON
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_ctrl_c_ends_a_question_soon(corpus: Path, tmp_path: Path) -> None:
     slow, path = SlowModel(20.0), tmp_path / "a.usearch"
     with Index(path, model="offline") as index:

@@ -47,7 +47,7 @@ ROWS = [
     {"minirag.records"},
     {"minirag.pages"},
     {"minirag.showing", "minirag.output"},
-    {"minirag.errors", "minirag.json_values"},
+    {"minirag.errors", "minirag.json_values", "minirag.ending"},
     {"minirag.wording"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

@@ -33,6 +33,8 @@ from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
+from minirag.storage.journal import keeps_replies
+from minirag.storage.store import find_file
 from minirag.wording import count, describe_usage, dollars, one_line
 
 _NOT_KEPT = "is not kept, as nothing came into it"
@@ -197,11 +199,10 @@ def _may_prune(report: AddReport) -> bool:
 def _what_is_kept(opened: Index, *, goes: bool) -> str:
     opened.refresh()
     held = _NOT_KEPT if goes else f"holds {count(len(opened), 'document')}"
-    replies = "" if opened.model == OFFLINE else ", and replies that were paid for are kept beside it"
-    return (
-        f"Interrupted. {one_line(str(opened.path))} {held}{replies}. "
-        "Run the same command again to go on: what is there is not done again."
-    )
+    has_replies = keeps_replies(find_file(opened.path))
+    replies = ", and replies that were paid for are kept beside it" if has_replies else ""
+    going_on = " to go on: what is there is not done again" if has_replies or len(opened) else ""
+    return f"Interrupted. {one_line(str(opened.path))} {held}{replies}. Run the same command again{going_on}."
 
 
 def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arguments: Any) -> None:  # noqa: ANN401

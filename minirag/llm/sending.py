@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from minirag.ending import current_ending, linger
 from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
 from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
 from minirag.llm.faults import Fault, FaultError, read_fault
@@ -25,6 +26,7 @@ from minirag.records import Ledger, Usage
 from minirag.wording import did_you_mean
 
 _log = logging.getLogger(__name__)
+_KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
 
 
 class BadRequestError(LLMReplyError):
@@ -73,6 +75,7 @@ class Sender:
         outage = self._outages.setdefault(purpose.ledger, Outage(pause=self._retries.longest_wait))
 
         async def request() -> Any:  # noqa: ANN401
+            _check_not_ending(purpose)
             sending.attempts += 1
             try:
                 response = await self._within_budget(call, sending)
@@ -90,6 +93,9 @@ class Sender:
             try:
                 await self._rates.wait(shape.sent)
                 return await outage.attempt(request)
+            except FaultError:
+                _check_not_ending(purpose)  # else it would wait for its next attempt
+                raise
             finally:
                 self._gate.leave()
 
@@ -129,7 +135,7 @@ class Sender:
         start = perf_counter()
         try:
             with self._silence.watch(self._timeout, "given up"):
-                response = await self._await(call)
+                response = await self._await_kept(call, sending.purpose)
         except FaultError as error:
             self._gate.note(rate_limited=error.fault.status == 429, wait=error.fault.wait)
             raise
@@ -141,6 +147,10 @@ class Sender:
         self._rates.settle(sending.shape.sent, usage.prompt_tokens + usage.completion_tokens, usage.completion_tokens)
         sending.add(usage)
         return response, usage
+
+    async def _await_kept(self, call: Callable[[], Awaitable[Any]], purpose: Purpose) -> Any:  # noqa: ANN401
+        """`_await`; of building, whose replies are kept, also for a moment after the run was cancelled."""
+        return await (linger(self._await(call)) if purpose.task in _KEPT else self._await(call))
 
     async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
         """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""
@@ -176,6 +186,12 @@ class Sender:
         if fault.kind == "refused":
             return LLMReplyError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)
+
+
+def _check_not_ending(purpose: Purpose) -> None:
+    """See that the run of a call still goes on; it is ended by whatever cancelled it."""
+    if purpose.task in _KEPT and current_ending().has_begun:
+        raise asyncio.CancelledError
 
 
 def unknown_provider(model: str) -> str:

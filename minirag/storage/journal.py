@@ -36,7 +36,7 @@ class Journal:
 
     def __init__(self, index_path: Path) -> None:
         """Read what an interrupted run left; nothing is created before the first `put`."""
-        self.path = index_path.with_name(index_path.name + ".replies")
+        self.path = _path(index_path)
         self._kept = _read(self.path)
         self._used: set[str] = set()
         self._file: IO[bytes] | None = None
@@ -158,6 +158,15 @@ class Journal:
     def _disk_errors(self, needed: int) -> AbstractContextManager[None]:
         kept = "The replies that it holds already are kept, and so is the index's last commit"
         return disk_errors(self.path, kept=kept, needed=lambda: needed)
+
+
+def keeps_replies(index_path: Path) -> bool:
+    """Whether there are any beside an index; links are not followed."""
+    return bool(_read(_path(index_path)))
+
+
+def _path(index_path: Path) -> Path:
+    return index_path.with_name(index_path.name + ".replies")
 
 
 def _line(key: str, kept: _Kept) -> bytes:

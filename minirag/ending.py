@@ -1,0 +1,91 @@
+"""How a run ends before its time: calls in flight have a moment left to be answered and kept, and none begins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from contextvars import ContextVar
+from time import monotonic
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+GRACE = 0.7  # seconds that calls in flight have left; a run stops within one
+
+
+class Ending:
+    """The end of one run, once it begins; used on the loop that the run is on.
+
+    Attributes:
+        fault: For which it ends; None where it was cancelled.
+    """
+
+    def __init__(self) -> None:
+        """It has not begun."""
+        self.fault: Exception | None = None
+        self._until: float | None = None
+        self._lingering: set[asyncio.Task[Any]] = set()
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether no call may begin any more."""
+        return self._until is not None
+
+    def begin(self, fault: Exception | None = None) -> None:
+        """Let no call begin any more; what is cancelled from now on may linger for what is left of `GRACE`."""
+        if self._until is None:
+            self._until, self.fault = monotonic() + GRACE, fault
+        elif fault is None:
+            self.fault = None
+
+    def withdraw(self) -> None:
+        """What ends for a fault ends no more: the run goes on without."""
+        if self.fault is not None:
+            self._until = self.fault = None
+
+    def hurry(self) -> None:
+        """End at once."""
+        self._until = monotonic()
+        for task in self._lingering:
+            task.cancel()
+
+    async def wait_for(self, task: asyncio.Task[Any]) -> None:
+        """Wait until the task is done, or its time is over."""
+        self._lingering.add(task)
+        try:
+            await asyncio.wait([task], timeout=max(0.0, (self._until or 0.0) - monotonic()))
+        finally:
+            self._lingering.discard(task)
+
+
+_CURRENT: ContextVar[Ending | None] = ContextVar("ending", default=None)  # tasks have that of their run
+
+
+def enter_run(ending: Ending) -> None:
+    """What is begun from here on belongs to a run that ends so."""
+    _CURRENT.set(ending)
+
+
+def current_ending() -> Ending:
+    """That of the run which this is a part of; outside of any, one that never begins."""
+    return _CURRENT.get() or Ending()
+
+
+async def linger(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await a call that is to be kept: cancelled as its run ends, it may still come to its end meanwhile.
+
+    Raises:
+        CancelledError: If it was cancelled and did not succeed in time.
+    """
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        ending, this = current_ending(), asyncio.current_task()
+        if ending.has_begun:
+            await ending.wait_for(task)
+        if ending.has_begun and this and task.done() and not task.cancelled() and task.exception() is None:
+            this.uncancel()
+            return task.result()
+        task.cancel()
+        await asyncio.wait([task])
+        raise
