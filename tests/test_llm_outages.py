@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import Any
+
+import pytest
 
 from minirag.errors import LLMUnavailableError
 from minirag.llm import LLM, Retries
+from minirag.llm.faults import read_fault
+from minirag.llm.transport import import_litellm
 from minirag.records import Ledger
 from tests.loopback import Loopback, Request, Served, status
 
@@ -106,3 +111,46 @@ def test_nobody_is_told_what_the_provider_said_of_another_call() -> None:
         answers = asyncio.run(ask_all())
     assert [answer[-8:] for answer in answers[:4]] == [f"secret-{number}" for number in range(4)]
     assert answers[4:] == [GONE.replace("503", "500")] * 2
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+def test_a_client_library_that_fails_on_paid_answers_is_not_asked_on_and_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm: Any = import_litellm()
+    calls: list[object] = []
+
+    class Failing(litellm.CustomLLM):  # type: ignore[misc]  # LiteLLM is imported when it is needed
+        """As Groq's part of LiteLLM 1.110.2 does where a server does not name its tier."""
+
+        async def acompletion(self, *_: object, **options: object) -> object:
+            calls.append(options)
+            raise AttributeError("'ModelResponse' object has no attribute 'service_tier'")
+
+    async def ask_all() -> list[str]:
+        llm = LLM("failing/any", max_parallel=1)
+        ledger = Ledger()
+        try:
+            return [await ask(llm, ledger, f"secret-{number}") for number in range(6)]
+        finally:
+            await llm.close()
+
+    monkeypatch.setattr(litellm, "custom_provider_map", [{"provider": "failing", "custom_handler": Failing()}])
+    answers = asyncio.run(ask_all())
+    assert len(calls) == 8
+    for answer in answers[:4]:
+        assert answer.startswith("failing/any: the client library itself failed, 2 times; another release of it may")
+        assert answer.endswith("'ModelResponse' object has no attribute 'service_tier'")
+    assert answers[4:] == ["failing/any: not tried, as the calls before it all gave up: no answer"] * 2
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (AttributeError("'str' object has no attribute 'choices'"), "broken"),
+        (TypeError("'NoneType' object is not subscriptable"), "broken"),
+        (KeyError("choices"), "broken"),
+        (ValueError("Expecting value: line 1 column 1 (char 0)"), "transient"),
+        (TypeError("Missing credentials: no API key is set"), "setup"),
+    ],
+)
+def test_errors_in_the_code_of_a_client_are_no_outage(error: Exception, kind: str) -> None:
+    assert read_fault(error).kind == kind

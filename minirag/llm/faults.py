@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal
 
-FaultKind = Literal["setup", "transient", "outage", "interrupted", "too_long", "refused", "bad_request"]
+FaultKind = Literal["setup", "transient", "broken", "outage", "interrupted", "too_long", "refused", "bad_request"]
 
 _NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
 _NO_KEY = re.compile(
@@ -46,6 +46,7 @@ _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
 UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
 _NO_HEADER = re.compile(r"control character detected in headers|illegal header value", re.IGNORECASE)
+_PROGRAMMING_ERRORS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, NotImplementedError)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
@@ -54,9 +55,10 @@ class Fault:
     """One failed request.
 
     Attributes:
-        kind: "setup" (no call can succeed), "transient" (try again), "outage" (not tried, as the provider is gone),
-            "interrupted" (in the middle of a reply of which something was shown already), "too_long" and "refused"
-            (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
+        kind: "setup" (no call can succeed), "transient" (try again), "broken" (the client library itself failed,
+            perhaps on an answer that is paid for: tried once more at most), "outage" (not tried, as the provider is
+            gone), "interrupted" (in the middle of a reply of which something was shown already), "too_long" and
+            "refused" (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
         wait: Seconds that the provider asks to wait, None if it does not say.
         parameter: The parameter that the provider names as refused, if it names one in a field.
@@ -68,6 +70,11 @@ class Fault:
     wait: float | None = None
     parameter: str | None = None
     status: int | None = None
+
+    @property
+    def is_tried_again(self) -> bool:
+        """Whether another attempt may do better."""
+        return self.kind in ("transient", "broken")
 
     @property
     def outline(self) -> str:
@@ -106,12 +113,14 @@ def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
     text = _text(error)
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
+    kind = _kind(error, status, text)
+    is_broken = kind == "transient" and _is_programming_error(error)
     return Fault(
-        kind=_kind(error, status, text),
+        kind="broken" if is_broken else kind,
         reason=one_line(redact(_reason(error, text), secret)) or type(error).__name__,
         wait=_asked_wait(error, text),
         parameter=getattr(error, "param", None),
-        status=status,
+        status=None if is_broken else status,
     )
 
 
@@ -175,6 +184,15 @@ def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
     if status is not None and 400 <= status < 500 and status not in (408, 409, 425):
         return _bad_request_kind(error, status, text)
     return "transient"
+
+
+def _is_programming_error(error: Exception) -> bool:
+    """Whether a client library did not fail at the provider but in its own code; LiteLLM gives that a status of 500."""
+    import openai
+
+    within = error.__cause__ or error.__context__
+    is_wrapped = type(error).__module__.startswith("litellm") and isinstance(error, openai.APIConnectionError)
+    return isinstance(within if is_wrapped else error, _PROGRAMMING_ERRORS)
 
 
 def _bad_request_kind(error: Exception, status: int, text: str) -> FaultKind:

@@ -54,7 +54,7 @@ class Outage:
         try:
             result = await call()
         except FaultError as error:
-            if error.fault.kind != "transient":
+            if not error.fault.is_tried_again:
                 self._given_up = 0  # it answered
             self._tried_at = monotonic()
             raise

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
+_ATTEMPTS_OF_BROKEN = 2  # each may be paid for, and code rarely fails by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ async def retry(
         _log.info("attempt %d failed (%s), again in %.1f s", state.attempt_number, outline, state.upcoming_sleep)
 
     attempting = AsyncRetrying(
-        retry=retry_if_exception(lambda error: isinstance(error, FaultError) and error.fault.kind == "transient"),
+        retry=retry_if_exception(lambda error: isinstance(error, FaultError) and error.fault.is_tried_again),
         wait=lambda state: _wait(state, retries),
         stop=lambda state: _is_enough(state, retries, spent()),
         sleep=sleep,
@@ -85,6 +86,8 @@ def _is_enough(state: RetryCallState, retries: Retries, spent: float) -> bool:
     if spent + state.idle_for + state.upcoming_sleep > retries.seconds:
         return True
     fault = _fault(state)
+    if fault is not None and fault.kind == "broken":
+        return state.attempt_number >= _ATTEMPTS_OF_BROKEN
     is_rate_limit = fault is not None and fault.status == 429 and retries.attempts > 1
     return state.attempt_number >= retries.attempts and not is_rate_limit
 

@@ -105,7 +105,7 @@ class Sender:
                     attempt, self._retries, spent=lambda: sending.seconds_open, silence=self._silence
                 )
             except FaultError as error:
-                if error.fault.kind == "transient":
+                if error.fault.is_tried_again:
                     outage.give_up(error.fault)
                 told = self._translate(error)
                 span.set(sending.end(self._model, told))
@@ -177,6 +177,9 @@ class Sender:
             asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
             tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
             return LLMUnavailableError(model, f"{tried}: {fault.reason}")
+        if fault.kind == "broken":
+            failed = f"the client library itself failed, {error.attempts} times; another release of it may help"
+            return LLMUnavailableError(model, f"{failed}: {fault.reason}")
         if fault.kind == "interrupted":
             return LLMUnavailableError(model, f"the reply broke off in the middle: {fault.reason}")
         if fault.kind == "outage":
