@@ -224,7 +224,7 @@ class LLMError(MiniragError):
 
 
 class LLMSetupError(LLMError):
-    """No retry helps: a wrong key, an unknown model, no credit. Ends a run at once."""
+    """No retry helps: a wrong key, an unknown model, no credit, all requests refused. Ends a run at once."""
 
 
 class LLMUnavailableError(LLMError):

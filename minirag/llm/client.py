@@ -12,14 +12,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
-from minirag.errors import LLMReplyError, PromptTooLongError
+from minirag.errors import LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received, tokens_sent
+from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
+from minirag.llm.proving import ENOUGH, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, find_provider, find_route, find_window
@@ -110,6 +112,7 @@ class LLM:
         self._of_ollama = Window(self.model, parameters.get(NUM_CTX)) if is_ollama(self._route) else None
         self._too_long = 0
         self._is_imported = False
+        self._setup = Setup()
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
         self._rates = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
@@ -304,8 +307,9 @@ class LLM:
                 self._served,
             )
             try:
-                return await self._sender.send(call, purpose, shape=shape, check=find_fault), request.mode
+                response = await self._sender.send(call, purpose, shape=shape, check=find_fault)
             except PromptTooLongError:
+                self._setup.prove()
                 size = _size(request)  # the shortest that was too long: what is known of the window is wrong
                 self._too_long = min(size, self._too_long or size)
                 raise
@@ -314,7 +318,21 @@ class LLM:
                 again = self._accepted.request(messages, reply, budget=budget, streams=streams)
                 refused, request = request, again
                 if request == refused:
-                    raise LLMReplyError(self.model, f"the request was not accepted: {error.fault.reason}") from error
+                    raise self._not_accepted(error.fault, purpose.ledger) from error
+            except LLMReplyError:
+                self._setup.prove()
+                raise
+            else:
+                self._setup.prove()
+                return response, request.mode
+
+    def _not_accepted(self, fault: Fault, ledger: Ledger) -> LLMError:
+        """A question's own failure, or, where the first of a run all failed so, one of the setup."""
+        if self._setup.refuse(ledger, fault.status):
+            return LLMSetupError(
+                self.model, f"the first {ENOUGH} requests were not accepted, and none was answered: {fault.reason}"
+            )
+        return LLMReplyError(self.model, f"the request was not accepted: {fault.reason}")
 
     async def _import(self) -> None:
         """LiteLLM takes seconds, a minute on a busy machine: no attempt's time, and the loop goes on meanwhile."""
