@@ -372,7 +372,13 @@ class Index(OpenIndex):
                 error.report = replace(error.report, usage=error.usage)
             raise
         done = replace(report, usage=ledger.total(seconds=ledger.now()))
-        _log.info("%s: %s; %s by %s", self.path, _describe(done), describe_usage(done.usage), reasoner.model)
+        _log.info(
+            "%s: %s; %s by %s",
+            self.path,
+            _describe(done),
+            describe_usage(done.usage),
+            ", ".join(self.models_of(done.usage)),
+        )
         return done
 
     @contextmanager

@@ -32,6 +32,7 @@ from minirag.records import (
     Prompts,
     Settings,
     Task,
+    Usage,
     counting,
 )
 from minirag.retrieving import (
@@ -196,6 +197,11 @@ class OpenIndex(Shareable):
     def model_of(self, task: Task) -> str:
         """The name of the model that does a task."""
         return self._models.name(None, task=task)
+
+    def models_of(self, usage: Usage) -> tuple[str, ...]:
+        """The names of the models by which a run took that, in the order of their first calls, encoders included."""
+        names = [self.encoder.name if task == "embed" else self.model_of(task) for task in usage.tasks]
+        return tuple(dict.fromkeys(names)) or (self.model,)
 
     @property
     def model_is_chosen(self) -> bool:

@@ -172,10 +172,12 @@ def find_path(answer: Showable) -> list[Link]:
 
 
 def describe_run(answer: Showable) -> str:
-    """Model, strategy, calls, cost and time in one line; and why the search ended early, if it did."""
+    """Models, the reader's first, strategy, calls, cost and time in one line, and why the search ended early, if so."""
     problem = next((problem for step in answer.steps if (problem := getattr(step, "problem", ""))), "")
     early = f"; the search ended early: {one_line(problem)}" if problem else ""
-    return f"{answer.model}, {answer.strategy}: {describe_usage(answer.usage)}{early}"
+    called = [call.model for call in getattr(getattr(answer, "trace", None), "calls", ())]
+    models = ", ".join(dict.fromkeys([answer.model, *called]))
+    return f"{models}, {answer.strategy}: {describe_usage(answer.usage)}{early}"
 
 
 # --- parts ---------------------------------------------------------------------------------------------------------

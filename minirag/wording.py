@@ -24,6 +24,8 @@ class Spent(Protocol):
     def cost(self) -> float | None: ...  # noqa: D102
     @property
     def seconds(self) -> float: ...  # noqa: D102
+    @property
+    def uncounted(self) -> int: ...  # noqa: D102
 
 
 def one_line(text: str) -> str:
@@ -84,7 +86,9 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 def describe_usage(usage: Spent) -> str:
     """Calls, cost and time in a few words."""
-    cost = "price unknown" if usage.cost is None else dollars(usage.cost)
+    some = f"tokens of {usage.uncounted:,} of them" if usage.uncounted < usage.calls else "tokens"
+    unknown = f"{some} and cost unknown" if usage.uncounted else "price unknown"
+    cost = unknown if usage.cost is None else dollars(usage.cost)
     return f"{count(usage.calls, 'call')}, {cost}, {usage.seconds:.2f} s"
 
 

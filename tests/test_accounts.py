@@ -24,6 +24,14 @@ def test_a_header_keeps_the_sum_as_older_versions_read_it() -> None:
     assert usage_in({"usage": header["usage"]}).tasks == {}
 
 
+def test_a_header_keeps_apart_what_older_versions_do_not_know() -> None:
+    usage = Usage(3, 10, 5, 1, None, 1.5, {"read": Usage(3, 10, 5, 1, None, 1.5, uncounted=2)}, uncounted=2)
+    header = usage_to_header(usage)
+    assert header["usage_uncounted"] == {"read": 2}
+    assert "uncounted" not in header["usage"].keys() | header["usage_by_task"]["read"].keys()
+    assert (usage_in(header), usage_in(header).tasks) == (usage, usage.tasks)
+
+
 def opened(path: Path, server: Loopback, **options: object) -> Index:
     return Index(path, model="openai/any", api_base=server.api_base, api_key="secret", **options)  # type: ignore[arg-type]
 

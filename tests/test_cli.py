@@ -723,6 +723,8 @@ def test_one_line_has_no_breaks_and_no_control_characters() -> None:
         (Usage(calls=1, cost=3e-17), "1 call, $3.0e-17, 0.00 s"),
         (Usage(calls=1200, cost=1234.5, seconds=60), "1,200 calls, $1,234.50, 60.00 s"),
         (Usage(calls=2, cost=None), "2 calls, price unknown, 0.00 s"),
+        (Usage(calls=2, cost=None, uncounted=2), "2 calls, tokens and cost unknown, 0.00 s"),
+        (Usage(calls=2, cost=None, uncounted=1), "2 calls, tokens of 1 of them and cost unknown, 0.00 s"),
     ],
 )
 def test_usage_in_a_few_words(usage: Usage, text: str) -> None:

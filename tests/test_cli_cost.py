@@ -311,7 +311,7 @@ def test_a_hosted_encoder_counts_in_every_command(notes: Path, monkeypatch: pyte
 
         built = run(*indexing, *DEAR, "--max-cost", "1")
         assert built.exit_code == 0, built.stderr
-        assert re.search(r"offline: 1 call, \$0\.000\d+", built.stdout)
+        assert re.search(r"offline, openai/embedding: 1 call, \$0\.000\d+", built.stdout)
         asking = ("ask", "Where was Ada Holm born?", "--index", other, "--model", "offline", "--max-cost", "1")
         assert "openai/embedding: its price is unknown" in run(*asking).stderr
         assert "Bergen" in run(*asking, *DEAR).stdout

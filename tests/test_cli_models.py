@@ -40,6 +40,18 @@ def test_models_for_tasks(corpus: Path, tmp_path: Path) -> None:
         assert server.tasks() == ["read"]
 
 
+def test_the_models_that_were_called_are_named(corpus: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.usearch"
+    with Loopback(lambda request: replace(honest(request), usage=None)) as server:
+        options = ["--model", "openai/plain", "--api-base", server.api_base]
+        built = run("index", corpus, "--index", path, *options, "--model-for", "bridge=openai/strong")
+        assert f"\nopenai/plain, openai/strong: {len(server.requests)} calls, tokens and cost unknown, " in built.stdout
+        names = ["--strategy", "kirag", "--model-for", "read=openai/strong", "--model-for", "extend=openai/small"]
+        asked = run("ask", "Who kept the ledgers of Holm3?", "--index", path, *options, *names)
+        assert asked.stdout.splitlines()[-1].startswith("openai/strong, openai/small, kirag: ")
+        assert {request.body["model"] for request in server.requests} == {"plain", "strong", "small"}
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

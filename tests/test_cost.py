@@ -41,11 +41,23 @@ def test_usage_survives_json() -> None:
             "cached_tokens": 40,
             "cost": None,
             "seconds": 1.0,
+            "uncounted": 0,
         }
     }
     restored = Usage.from_dict(values)
     assert (restored, restored.tasks) == (total, total.tasks)
     assert Usage.from_dict({"calls": 3, "cost": 0.5}) == Usage(3, cost=0.5)
+
+
+def test_calls_of_which_nobody_counted_the_tokens_add_up() -> None:
+    ledger = Ledger()
+    ledger.add("read", Usage(1, cost=None, uncounted=1))
+    ledger.add("read", Usage(1, 100, 10, cost=0.5))
+    total = ledger.total()
+    assert (total.calls, total.uncounted, total.cost, total.tasks["read"].uncounted) == (2, 1, None, 1)
+    assert (total + total).uncounted == 2
+    assert (total + total - total).uncounted == 1
+    assert Usage.from_dict(json.loads(json.dumps(total.to_dict()))) == total
 
 
 def test_calls_are_kept_where_they_are_wanted() -> None:

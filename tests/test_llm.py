@@ -100,6 +100,15 @@ def test_extra_headers_and_parameters_reach_the_server() -> None:
     assert request.body == {"model": "any", "messages": ASK, "temperature": 0, "top_k": 5, "min_p": 0.1}
 
 
+def test_tokens_that_nobody_tells_are_unknown_not_none() -> None:
+    for told in (None, {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}):
+        _, _, ledger = run([Served(text="Oslo", usage=told)], text, prices={"openai/any": (1, 2)})
+        usage = ledger.total()
+        assert (usage.calls, usage.prompt_tokens, usage.uncounted, usage.cost) == (1, 0, 1, None)
+    _, _, ledger = run(["Oslo"], text, prices={"openai/any": (1, 2)})
+    assert ledger.total().uncounted == 0
+
+
 def test_asks_for_a_schema_and_validates() -> None:
     answer, server, _ = run([OSLO], place)
     assert answer == Place(place="Oslo", year=1921)
@@ -644,7 +653,7 @@ def test_each_request_is_noted_with_its_retries() -> None:
             asyncio.run(use(llm))
     first, second = ledger.calls
     assert (first.task, first.model, first.mode, first.attempts) == ("read", "openai/any", "json_schema", 3)
-    assert first.usage == Usage(1 + 1, 100, 10, 40, None, first.usage.seconds)
+    assert first.usage == Usage(1 + 1, 100, 10, 40, None, first.usage.seconds, uncounted=1)
     assert (first.error, second.error) == (None, "openai/any: Incorrect API key provided")
     assert (second.mode, second.attempts, second.usage) == ("text", 1, Usage())
     assert 0 <= first.started <= first.started + first.seconds <= second.started

@@ -106,7 +106,15 @@ def test_the_trace_is_json_without_keys(tmp_path: Path, monkeypatch: pytest.Monk
         2,
     )
     assert last["task"] == "read"
-    assert set(last["usage"]) == {"calls", "prompt_tokens", "completion_tokens", "cached_tokens", "cost", "seconds"}
+    assert set(last["usage"]) == {
+        "calls",
+        "prompt_tokens",
+        "completion_tokens",
+        "cached_tokens",
+        "cost",
+        "seconds",
+        "uncounted",
+    }
     assert (last["usage"]["cost"], last["error"]) == (None, None)
     assert KEY not in answer.trace.to_json()
 

@@ -175,7 +175,7 @@ def compact(*, path: Path, quiet: bool) -> None:
 def _echo_deleted(report: DeleteReport, opened: Index, *, quiet: bool) -> None:
     if not quiet:
         click.echo(f"deleted {len(report.deleted):,}, missing {len(report.missing):,}")
-        click.echo(f"{opened.model}: {describe_usage(report.usage)}")
+        click.echo(f"{', '.join(opened.models_of(report.usage))}: {describe_usage(report.usage)}")
 
 
 def _failures_of(report: DeleteReport) -> list[Failure]:
@@ -229,7 +229,7 @@ def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index, *, g
     click.echo(", ".join([*told, f"failed {len(report.failed):,}"]))
     if skipped:
         click.echo(_describe_skipped(skipped))
-    click.echo(f"{opened.model}: {describe_usage(report.usage)}")
+    click.echo(f"{', '.join(opened.models_of(report.usage))}: {describe_usage(report.usage)}")
     info = opened.info()
     if goes:
         click.echo(f"{one_line(info.path)} {_NOT_KEPT}")

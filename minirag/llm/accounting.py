@@ -84,22 +84,24 @@ class Sending:
         received = budget.most_received(self.purpose.task) if most is None else most
         return price.cost(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
 
-    def end(self, model: str, error: LLMError | None) -> dict[str, int]:
+    def end(self, model: str, error: LLMError | None) -> dict[str, int | None]:
         """Note in the ledger and the log how it ended, and give what a span tells of it."""
         mode, usage, ledger = self.shape.mode, self.usage, self.purpose.ledger
         seconds = ledger.now() - self.started
         reason = str(error) if error is not None else None
         call = Call(self.purpose.task, model, mode, self.attempts, self.started, seconds, usage, reason)
         ledger.note(call)
+        told = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
         _log.debug(
-            "%s by %s, %s: %d attempts, %.2f s, %d + %d tokens%s",
-            *(call.task, model, mode, self.attempts, seconds, usage.prompt_tokens, usage.completion_tokens),
+            "%s by %s, %s: %d attempts, %.2f s, %s%s",
+            *(call.task, model, mode, self.attempts, seconds, "tokens unknown" if usage.uncounted else told),
             f": {reason}" if reason else "",
         )
+        is_counted = not usage.uncounted  # else the span leaves it out
         return {
-            "gen_ai.usage.input_tokens": usage.prompt_tokens,
-            "gen_ai.usage.output_tokens": usage.completion_tokens,
-            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "gen_ai.usage.input_tokens": usage.prompt_tokens if is_counted else None,
+            "gen_ai.usage.output_tokens": usage.completion_tokens if is_counted else None,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens if is_counted else None,
             "minirag.attempts": self.attempts,
         }
 

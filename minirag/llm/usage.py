@@ -14,7 +14,7 @@ def read_usage(response: Any, price: Price | None, seconds: float) -> Usage:  # 
     counted = getattr(response, "usage", None)
     sent, received = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
     cached = _count(getattr(counted, "prompt_tokens_details", None), "cached_tokens")
-    usage = Usage(1, sent, received, min(cached, sent), None, seconds)
+    usage = Usage(1, sent, received, min(cached, sent), None, seconds, uncounted=int(sent == 0))
     known = price is not None and (sent > 0 or price == Price(0.0, 0.0, 0.0))
     return replace(usage, cost=price.cost(usage)) if price is not None and known else usage
 

@@ -24,10 +24,12 @@ class Usage:
         prompt_tokens: Tokens sent, the cached ones included.
         completion_tokens: Tokens received.
         cached_tokens: Of those sent, how many the provider had cached.
-        cost: Dollars. 0.0 offline, None where a price is unknown.
+        cost: Dollars. 0.0 offline, None where a price or the tokens are unknown.
         seconds: Wall time.
         tasks: The same by task, in the order of their first calls; there `seconds` adds up calls that overlapped.
             Empty in one task's own usage. Not compared.
+        uncounted: Of the calls, those of which nobody said how many tokens they took, as by a server that sends no
+            usage or a function of one's own; the sums are of the others.
     """
 
     calls: int = 0
@@ -37,6 +39,7 @@ class Usage:
     cost: float | None = 0.0
     seconds: float = 0.0
     tasks: Mapping[Task, Usage] = field(default_factory=dict, compare=False)
+    uncounted: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         """Sum of both, task by task; an unknown cost stays unknown."""
@@ -52,6 +55,7 @@ class Usage:
             cost,
             self.seconds + other.seconds,
             tasks,
+            self.uncounted + other.uncounted,
         )
 
     def __sub__(self, earlier: Usage) -> Usage:
@@ -64,6 +68,7 @@ class Usage:
             None if self.cost is None or earlier.cost is None else self.cost - earlier.cost,
             self.seconds - earlier.seconds,
             {task: usage - earlier.tasks.get(task, Usage()) for task, usage in self.tasks.items()},
+            self.uncounted - earlier.uncounted,
         )
 
     def to_dict(self) -> dict[str, Any]:
