@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import random
 import re
+import threading
 import time
 from collections.abc import Awaitable
+from itertools import pairwise
 
 import pytest
 
@@ -48,22 +51,102 @@ def test_a_cancelled_call_gives_its_place_to_the_next() -> None:
     assert asyncio.run(after_cancelling())
 
 
-def test_slows_down_only_when_most_answers_are_rate_limits() -> None:
+def note(gate: Gate, *, answers: int = 0, rate_limits: int = 0, times: int = 1) -> None:
+    """So many of both, one after the other, and that so many times."""
+    for _ in range(times):
+        for _ in range(rate_limits):
+            gate.note(rate_limited=True)
+        for _ in range(answers):
+            gate.note(rate_limited=False)
+
+
+def test_scattered_rate_limits_are_no_reason_to_slow_down() -> None:
+    gate, dice = Gate(16), random.Random(0)
+    for _ in range(2000):
+        gate.note(rate_limited=dice.random() < 0.06)
+        assert gate.limit == 16
+
+
+def test_slows_down_when_a_quarter_of_the_answers_are_rate_limits() -> None:
     gate = Gate(16)
-    for _ in range(50):
-        gate.note(rate_limited=True)
-        gate.note(rate_limited=False)
-        gate.note(rate_limited=False)
-    assert gate.limit == 16
-    for _ in range(100):
-        gate.note(rate_limited=True)
+    note(gate, rate_limits=1, answers=3, times=30)
+    assert 8 < gate.limit < 16
+    note(gate, rate_limits=40)
     assert gate.limit == 1
-    for _ in range(8):
-        gate.note(rate_limited=False)
-    assert 2 < gate.limit < 6
-    for _ in range(200):
-        gate.note(rate_limited=False)
+
+
+def test_speeds_up_slowly_where_it_was_too_fast_before() -> None:
+    gate = Gate(16)
+    note(gate, rate_limits=4)
+    assert gate.limit == pytest.approx(11.2)
+    note(gate, answers=30)
+    assert 13.5 < gate.limit < 14  # 85 % of 16 quickly
+    note(gate, answers=30)
+    assert gate.limit < 14.1
+    note(gate, answers=600)
     assert gate.limit == 16
+    note(gate, rate_limits=40)
+    assert gate.limit == 1
+    note(gate, answers=400)
+    assert gate.limit == 16
+
+
+def test_what_was_sent_before_a_step_says_nothing_of_it() -> None:
+    gate = Gate(16)
+    note(gate, rate_limits=4)
+    for _ in range(12):
+        gate.note(rate_limited=True, seconds=5.0)
+    assert gate.limit == pytest.approx(11.2)
+
+
+def test_after_a_hold_those_that_wait_come_one_by_one() -> None:
+    async def entered() -> list[float]:
+        gate, times = Gate(8), []
+        for _ in range(40):
+            gate.note(rate_limited=False, seconds=0.4)
+        for _ in range(4):
+            gate.note(rate_limited=True, wait=0.2)
+
+        async def enter(number: int) -> None:
+            await gate.enter(number)
+            times.append(time.monotonic() - start)
+
+        start = time.monotonic()
+        await asyncio.gather(*(enter(number) for number in range(5)))
+        return times
+
+    times = asyncio.run(entered())
+    spacing = 0.9 * 0.4 / 5.6
+    assert times[0] >= 0.19
+    assert times[-1] - times[0] > 0.9 * 4 * spacing
+    assert all(later - earlier > 0.3 * spacing for earlier, later in pairwise(times))
+
+
+def test_settles_near_what_a_provider_takes() -> None:
+    """Of 16 at once it takes 4: before, more than half of all requests were refused, to the end."""
+    inside, refused, lock = 0, 0, threading.Lock()
+
+    def four_at_once(_: Request) -> Served:
+        nonlocal inside, refused
+        with lock:
+            inside += 1
+            is_too_many = inside > 4
+            refused += is_too_many
+        time.sleep(0.02 if is_too_many else 0.05)
+        with lock:
+            inside -= 1
+        return status(429, "slow down") if is_too_many else Served(text="Oslo")
+
+    async def ask_all() -> list[str]:
+        llm = LLM("openai/any", api_base=server.api_base, retries=Retries(first_wait=0.02, longest_wait=0.5))
+        try:
+            return await asyncio.gather(*ask_many(llm, Ledger(), 300))
+        finally:
+            await llm.close()
+
+    with Loopback(four_at_once) as server:
+        assert asyncio.run(ask_all()) == ["Oslo"] * 300
+    assert refused < 150
 
 
 def ask_many(llm: LLM, ledger: Ledger, calls: int) -> list[Awaitable[str]]:

@@ -7,9 +7,14 @@ import heapq
 from itertools import count
 from time import monotonic
 
-_MEMORY = 1 / 16  # how much one answer moves the running share of rate limits
-_CROWDED = 0.5  # lower the limit above this share: a few refusals among many answers are no reason to slow down
+_FORGIVEN = 0.2  # the share of rate limits that is no reason to slow down: some providers scatter half as many
+_PROOF = 3.0  # rate limits beyond that share which show that the limit is too high
 _LOWER = 0.7
+_KNOWN = 0.85  # up to this part of where it was too high the limit rises quickly again
+_OTHER = 2  # rate limits below that, which show that they have another cause
+_CALM = 32  # times as many answers as the limit, without a rate limit among them, make it rise quickly beyond
+_MEMORY = 1 / 8  # how much one answer moves the running mean of seconds
+_SPACING = 0.9  # of the seconds in which a place comes free on the average
 _LONGEST_HOLD = 20.0  # seconds; a provider may ask for an hour, which ends calls instead
 
 
@@ -29,15 +34,21 @@ class Gate:
         self.most = most
         self.limit = float(most)
         self._inside = 0
-        self._limited_share = 0.0
+        self._excess = 0.0  # rate limits beyond what is forgiven, of requests sent since the limit was last lowered
+        self._lowered_at = 0.0
+        self._too_high = float("inf")  # where the limit was when it was last lowered, if that is why
+        self._below = 0  # rate limits well below that
+        self._calm = 0  # answers since the last rate limit
+        self._seconds = 0.0  # that a request is open, a running mean
         self._held_until = 0.0
+        self._opening: asyncio.TimerHandle | None = None
         self._tickets = count()
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
 
     async def enter(self, number: float) -> None:
         """Wait for a place; whoever has the smallest number is next. `leave` gives it back."""
         if self._inside < int(self.limit) and not self._waiting and monotonic() >= self._held_until:
-            self._inside += 1
+            self._let_in()
             return
         place = asyncio.get_running_loop().create_future()
         heapq.heappush(self._waiting, (number, next(self._tickets), place))
@@ -53,33 +64,70 @@ class Gate:
         self._inside -= 1
         self._admit()
 
-    def note(self, *, rate_limited: bool, wait: float | None = None) -> None:
-        """Learn from an answer: quickly down when most are rate limits, slowly up again with each that is not.
+    def note(self, *, rate_limited: bool, seconds: float = 0.0, wait: float | None = None) -> None:
+        """Learn from an answer: down by steps while too many are rate limits, slowly up with each that is not.
+
+        What is refused of requests that were sent before the last step says nothing of it.
 
         Args:
             rate_limited: Whether it was one.
-            wait: Seconds that the provider asked to wait. While most answers are rate limits nobody enters for so long:
-                all that queue would only be refused in turn, and use up their patience.
+            seconds: How long the request was open.
+            wait: Seconds that the provider asked to wait. When too many answers are rate limits nobody enters for so
+                long: all that queue would only be refused in turn, and use up their patience.
         """
-        self._limited_share += ((1.0 if rate_limited else 0.0) - self._limited_share) * _MEMORY
-        if rate_limited and self._limited_share > _CROWDED:
+        if not rate_limited:
+            self._seconds += (seconds - self._seconds) * _MEMORY
+            self._excess = max(0.0, self._excess - _FORGIVEN)
+            self._calm += 1
+            self._raise()
+            return
+        self._calm = 0
+        if monotonic() - seconds >= self._lowered_at:
+            self._suspect(wait)
+
+    def _suspect(self, wait: float | None) -> None:
+        """Lower the limit if that was one rate limit too many."""
+        if self.limit < self._too_high * _KNOWN:
+            self._below += 1
+            if self._below >= _OTHER:
+                self._too_high = float("inf")
+        self._excess += 1 - _FORGIVEN
+        if self._excess > _PROOF:
+            self._excess, self._lowered_at, self._too_high, self._below = 0.0, monotonic(), self.limit, 0
             self.limit = max(1.0, self.limit * _LOWER)
-            self._limited_share /= 2  # see what that did before the next step
             self._hold(min(wait or 0.0, _LONGEST_HOLD))
-        elif not rate_limited and self.limit < self.most:
-            self.limit = min(float(self.most), self.limit + 1 / self.limit)
+
+    def _raise(self) -> None:
+        """By one for as many answers as the limit; near where it was too high, at first by a small part of that."""
+        if self.limit < self.most:
+            is_known = self.limit < self._too_high * _KNOWN
+            pace = 1.0 if is_known else min(1.0, max(1.0, self._calm / self.limit) / _CALM)
+            self.limit = min(float(self.most), self.limit + pace / self.limit)
             self._admit()
 
     def _hold(self, seconds: float) -> None:
         if seconds > 0 and monotonic() + seconds > self._held_until:
             self._held_until = monotonic() + seconds
-            asyncio.get_running_loop().call_later(seconds, self._admit)
+            if self._opening is None:
+                self._opening = asyncio.get_running_loop().call_later(seconds, self._open)
+
+    def _open(self) -> None:
+        """After a hold, unless it was prolonged meanwhile or the clock is a little behind."""
+        self._opening = None
+        left = self._held_until - monotonic()
+        if left > 0:
+            self._opening = asyncio.get_running_loop().call_later(left, self._open)
+        self._admit()
+
+    def _let_in(self) -> None:
+        """One more is inside; while the limit is lowered those behind it come one by one, not all at once."""
+        self._inside += 1
+        if self.limit < self.most:
+            self._hold(self._seconds / self.limit * _SPACING)
 
     def _admit(self) -> None:
-        if monotonic() < self._held_until:
-            return
-        while self._waiting and self._inside < int(self.limit):
+        while self._waiting and self._inside < int(self.limit) and monotonic() >= self._held_until:
             place = heapq.heappop(self._waiting)[2]
             if not place.done():
-                self._inside += 1
+                self._let_in()
                 place.set_result(None)

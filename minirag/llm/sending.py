@@ -137,11 +137,12 @@ class Sender:
             with self._silence.watch(self._timeout, "given up"):
                 response = await self._await_kept(call, sending.purpose)
         except FaultError as error:
-            self._gate.note(rate_limited=error.fault.status == 429, wait=error.fault.wait)
+            limited = error.fault.status == 429
+            self._gate.note(rate_limited=limited, seconds=perf_counter() - start, wait=error.fault.wait)
             raise
         finally:
             sending.seconds_open += perf_counter() - start
-        self._gate.note(rate_limited=False)
+        self._gate.note(rate_limited=False, seconds=perf_counter() - start)
         self._silence.answered()
         usage = read_usage(response, sending.shape.price, perf_counter() - start)
         self._rates.settle(sending.shape.sent, usage.prompt_tokens + usage.completion_tokens, usage.completion_tokens)
