@@ -16,6 +16,7 @@ from minirag.errors import LLMError, LLMReplyError, LLMSetupError, PromptTooLong
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received, tokens_sent
+from minirag.llm.credentials import find_secrets
 from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
@@ -122,7 +123,12 @@ class LLM:
             max_parallel=max_parallel,
             retries=retries or Retries(),
             rates=self._rates,
-            secret=key,
+            secrets=find_secrets(
+                key=key,
+                api_base=api_base,
+                headers=parameters.get("extra_headers"),
+                deployments=getattr(given, "model_list", None),
+            ),
         )
         self._access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
 

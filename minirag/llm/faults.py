@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
@@ -40,7 +41,7 @@ _NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to s
 _OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
 _RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
 _SECRETS = re.compile(
-    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
+    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[Bb]asic )(?=\S*[\d=])[\w+/=-]{6,}|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
 )
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
@@ -100,8 +101,8 @@ class FaultError(Exception):
         super().__init__(fault.reason)
 
 
-def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
-    """What an exception of the openai client or of LiteLLM means; `secret` is the key that must not be repeated."""
+def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
+    """What an exception of the openai client or of LiteLLM means; `secrets` must not be repeated."""
     import openai
 
     within = getattr(error, "original_exception", None)  # of a stream that LiteLLM saw break, wrapped in its own
@@ -117,7 +118,7 @@ def read_fault(error: Exception, *, secret: str | None = None) -> Fault:
     is_broken = kind == "transient" and _is_programming_error(error)
     return Fault(
         kind="broken" if is_broken else kind,
-        reason=one_line(redact(_reason(error, text), secret)) or type(error).__name__,
+        reason=one_line(redact(_reason(error, text), secrets)) or type(error).__name__,
         wait=_asked_wait(error, text),
         parameter=getattr(error, "param", None),
         status=None if is_broken else status,
@@ -133,10 +134,10 @@ def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
 
 
-def redact(text: str, secret: str | None = None) -> str:
-    """The text with `secret`, the environment's keys, and whatever looks like a key replaced by "[key]"."""
+def redact(text: str, secrets: Sequence[str] = ()) -> str:
+    """The text with `secrets`, the environment's keys, and whatever looks like a key replaced by "[key]"."""
     named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value.strip()) >= 8]
-    for value in sorted([*named, *([secret] if secret else [])], key=len, reverse=True):
+    for value in sorted([*named, *secrets], key=len, reverse=True):
         text = text.replace(value.strip(), "[key]")
     return _SECRETS.sub("[key]", text)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from minirag.ending import current_ending, linger
 from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
 from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
-from minirag.llm.faults import Fault, FaultError, read_fault
+from minirag.llm.faults import Fault, FaultError, read_fault, redact
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate
 from minirag.llm.rates import Rates
@@ -42,10 +42,10 @@ class Sender:
     """Sends the requests of one model."""
 
     def __init__(
-        self, model: str, *, timeout: float, max_parallel: int, retries: Retries, rates: Rates, secret: str | None
+        self, model: str, *, timeout: float, max_parallel: int, retries: Retries, rates: Rates, secrets: Sequence[str]
     ) -> None:
-        """`model` is the name for messages; `secret` the key that they must not hold."""
-        self._model, self._timeout, self._retries, self._secret = model, timeout, retries, secret
+        """`model` is the name for messages; `secrets` what they must not hold."""
+        self._model, self._timeout, self._retries, self._secrets = model, timeout, retries, secrets
         self._gate, self._rates = Gate(max_parallel), rates
         self._silence = Silence(model)
         self._outages: WeakKeyDictionary[Ledger, Outage] = WeakKeyDictionary()  # a ledger is a run
@@ -85,7 +85,7 @@ class Sender:
                 raise
             fault = check(response)
             if fault is not None:
-                raise FaultError(fault)
+                raise FaultError(replace(fault, reason=redact(fault.reason, self._secrets)))
             return response
 
         async def attempt() -> Any:  # noqa: ANN401
@@ -163,7 +163,7 @@ class Sender:
         except MissingSetupError as error:
             fault = Fault("setup", str(error))
         except Exception as error:  # noqa: BLE001  # LiteLLM lets nearly anything through; it is classified, not hidden
-            fault = read_fault(error, secret=self._secret)
+            fault = read_fault(error, secrets=self._secrets)
             _log.debug("%s: %s", self._model, fault)
         raise FaultError(fault)  # outside of the handler: the library's own exception may quote the key
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from minirag.llm.caching import mark_constant
 from minirag.llm.catalog import find_litellm
+from minirag.llm.credentials import split_address
 from minirag.llm.faults import UNSENDABLE_KEY
 from minirag.llm.own import FunctionTransport, RouterTransport
 from minirag.llm.routing import Route
@@ -145,8 +146,11 @@ class OpenAITransport:
         given = key or os.environ.get("OPENAI_API_KEY") or ""
         if not (given.isascii() and given.isprintable()) or given != given.strip():
             raise MissingSetupError(UNSENDABLE_KEY)
+        address, authorization = split_address(self._api_base or os.environ.get("OPENAI_BASE_URL") or "")
+        headers = {"Authorization": authorization} if authorization else None
+        options: Any = {"base_url": address or None, "timeout": self._timeout, "max_retries": 0}
         try:
-            return openai.AsyncOpenAI(api_key=key, base_url=self._api_base, timeout=self._timeout, max_retries=0)
+            return openai.AsyncOpenAI(api_key=key, default_headers=headers, **options)
         except openai.OpenAIError as error:
             raise MissingSetupError("no API key: set OPENAI_API_KEY, or pass api_key=") from error
 

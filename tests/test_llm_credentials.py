@@ -1,0 +1,104 @@
+"""What stands before the @ of an address, keys and headers: sent, and told nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from base64 import b64encode
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from minirag.errors import LLMError
+from minirag.llm import LLM, Retries
+from minirag.llm.credentials import find_secrets, split_address
+from minirag.llm.faults import redact
+from minirag.records import Ledger
+from tests.loopback import Loopback, Request, Served, status
+from tests.test_llm import text
+
+ENCODED = b64encode(b"usr:p@ss-word").decode()
+ECHO: list[Callable[[Request], Served]] = [
+    lambda request: status(400, f"bad: {request.headers}"),
+    lambda request: status(401, f"bad: {request.headers}"),
+    lambda request: status(500, f"bad: {request.headers}"),
+    lambda request: Served(body={"error": {"code": 500, "message": f"bad: {request.headers}"}}),
+    lambda _: status(500, "connect to http://usr:p%40ss-word@127.0.0.1 failed"),
+]
+
+
+def ask(**options: Any) -> str:  # noqa: ANN401
+    async def asking() -> str:
+        try:
+            return await text(llm, Ledger())
+        finally:
+            await llm.close()
+
+    llm = LLM("openai/any", retries=Retries(attempts=1), **options)
+    assert "p%40ss" not in repr(llm)
+    return asyncio.run(asking())
+
+
+def with_credentials(server: Loopback) -> str:
+    return server.api_base.replace("http://", "http://usr:p%40ss-word@")
+
+
+@pytest.mark.parametrize("from_environment", [False, True])
+def test_credentials_of_an_address_are_sent_and_not_logged(
+    from_environment: bool, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO)
+    with Loopback(["Oslo"]) as server:
+        if from_environment:
+            monkeypatch.setenv("OPENAI_BASE_URL", with_credentials(server))
+        assert ask(api_base=None if from_environment else with_credentials(server)) == "Oslo"
+    assert server.requests[0].headers["authorization"] == f"Basic {ENCODED}"
+    logged = " ".join(record.getMessage() for record in caplog.records)
+    assert "HTTP Request: POST http://127.0.0.1" in logged
+    assert not any(secret in logged for secret in ("p@ss", "p%40ss", ENCODED))
+
+
+@pytest.mark.parametrize("serve", ECHO)
+def test_credentials_of_an_address_are_in_no_error(serve: Callable[[Request], Served]) -> None:
+    with Loopback(serve) as server, pytest.raises(LLMError, match=r"\[key\]") as caught:
+        ask(api_base=with_credentials(server))
+    assert not any(secret in str(caught.value) for secret in ("ss-word", ENCODED))
+
+
+@pytest.mark.parametrize("serve", ECHO[:4])
+def test_a_header_of_ones_own_is_in_no_error(serve: Callable[[Request], Served]) -> None:
+    headers = {"Cf-Token": "of-my-own-77777", "Accept-Language": "de"}
+    with Loopback(serve) as server, pytest.raises(LLMError, match="bad") as caught:
+        ask(api_base=server.api_base, api_key="k", extra_headers=headers)
+    assert "of-my-own-77777" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "without", "authorization"),
+    [
+        ("http://127.0.0.1:80/v1", "http://127.0.0.1:80/v1", None),
+        ("http://usr:p%40ss-word@host:80/v1?a=b", "http://host:80/v1?a=b", f"Basic {ENCODED}"),
+        ("https://token@[::1]:80/v1", "https://[::1]:80/v1", "Basic " + b64encode(b"token:").decode()),
+        ("", "", None),
+    ],
+)
+def test_an_address_is_split(address: str, without: str, authorization: str | None) -> None:
+    assert split_address(address) == (without, authorization)
+
+
+def test_what_no_message_may_hold() -> None:
+    found = find_secrets(
+        key="abc",
+        api_base="http://usr:p%40ss-word@host/v1",
+        headers={"X-Api-Key": "in-a-header", "Accept-Language": "de"},
+        deployments=[{"litellm_params": {"api_key": "of-a-deployment", "api_base": "http://u:pw@host"}}],
+    )
+    encoded = b64encode(b"u:pw").decode()
+    assert found == ("abc", ENCODED, "p%40ss-word", "p@ss-word", "in-a-header", "of-a-deployment", encoded)
+    assert find_secrets(key=None, api_base="http://[broken", headers=None) == ()
+
+
+def test_what_looks_like_basic_credentials_is_redacted() -> None:
+    assert redact(f"authorization: Basic {ENCODED}, x") == "authorization: Basic [key], x"
+    assert redact("Basic authentication is needed") == "Basic authentication is needed"
