@@ -149,7 +149,7 @@ async def bridge_all(
         reasoner: Does the thinking.
         journal: Where replies are looked up and kept; None where they cost nothing.
         progress: Told how many entities were done.
-        may_fail: Whether, when no call can succeed, that is why the entities failed, all of them.
+        may_fail: Whether, when no call can succeed, that is why the entities failed for which none was answered.
 
     Returns:
         The bridging facts, and by name and group why an entity failed, or that the run's budget ended before it.
@@ -158,6 +158,7 @@ async def bridge_all(
         LLMSetupError: When no call can succeed, unless it may fail.
     """
     failed: dict[BridgeKey, LLMError | BudgetExceededError] = {}
+    answered: set[BridgeKey] = set()
     bridges, open_keys = _recall(entities, reasoner, journal)
     progress(len(entities) - len(open_keys))
 
@@ -179,6 +180,7 @@ async def bridge_all(
                     sources = dict.fromkeys(fact.document_id for fact in entity.facts)
                     journal.put(_key(entity, reasoner), _to_json(facts), documents=list(sources))
                 bridges.extend(_to_bridges(entity, facts))
+                answered.add(key)
         progress(len(keys))
 
     try:
@@ -187,7 +189,7 @@ async def bridge_all(
         if not may_fail:
             raise
         current_ending().withdraw()
-        return [], {key: failed.get(key) or _not_tried(error) for key in entities}
+        failed.update({key: _not_tried(error) for key in open_keys if key not in failed and key not in answered})
     return bridges, failed
 
 

@@ -1,6 +1,7 @@
 """Indexing with an LLM: what is asked, what is kept, what fails and is tried again."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,30 @@ def test_one_units_failure_does_not_quote_anothers_call(path: Path, server: Loop
         assert len(quoted) == 1
         assert f"no credit for {broken.requests[0].prompt[:40]}" in failed.pop(quoted[0])
         assert set(failed.values()) == {f"{MODEL}: not tried, as another call of the run found that none can succeed"}
+
+
+def test_deleting_keeps_the_answers_that_came_before_the_model_went_away(path: Path, server: Loopback) -> None:
+    names = (("a", "Henry Edwards"), ("b", "Chrissie White"))
+    documents = [
+        Document(f"{tenant}{n}", f"{name} met Person{n}.", name, {"tenant": tenant})
+        for tenant, name in names
+        for n in range(3)
+    ]
+    settings = Settings(bridge_within="tenant")
+    with Index(path, model=MODEL, api_base=server.api_base, api_key="secret", settings=settings) as index:
+        index.add(documents, progress=False)
+
+    def serve(request: Request) -> Served:
+        return replace(honest(request), delay=0.3) if "Henry" in request.prompt else status(401, "wrong key")
+
+    with Loopback(serve) as half, open_index(path, half) as index:
+        report = index.delete(["a0", "b0"], progress=False)
+        assert [failure.id for failure in report.failed] == ["bridge entity Chrissie White"]
+        assert index.info().pending == 1
+    with Loopback(honest) as again, open_index(path, again) as index:
+        assert index.add([], progress=False).failed == ()
+        assert ["Chrissie White" in request.prompt for request in again.requests] == [True]
+        assert (index.info().bridges, index.info().pending) == (2, 0)
 
 
 def test_a_wrong_key_ends_the_run_and_keeps_what_was_paid(path: Path) -> None:

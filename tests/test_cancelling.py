@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -195,6 +197,32 @@ def test_cancelled_again_it_ends_at_once(tmp_path: Path, record_property: Record
         took = asyncio.run(main())
     record_property("seconds", took)
     assert took < 0.4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+def test_a_second_interrupt_ends_at_once(tmp_path: Path, record_property: Record) -> None:
+    sent: list[float] = []
+
+    def interrupt_twice() -> None:
+        model.wait_for(1)
+        for _ in range(2):
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.1)
+
+    model, before = SlowModel(20.0), signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with Loopback(model) as server, opened(tmp_path / "notes.usearch", server) as index:
+            threading.Thread(target=interrupt_twice).start()
+            with pytest.raises(KeyboardInterrupt) as stopped:
+                index.add(DOCUMENTS, progress=False)
+            took = time.monotonic() - sent[0]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    record_property("seconds", took)
+    assert len(sent) == 2
+    assert took < 0.5
+    assert stopped.value.__notes__ == ["What was paid for is kept; run the same add again to go on."]
 
 
 def test_a_fault_of_the_setup_lets_calls_in_flight_be_answered(tmp_path: Path) -> None:
