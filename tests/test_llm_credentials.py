@@ -14,6 +14,7 @@ from minirag.errors import LLMError
 from minirag.llm import LLM, Retries
 from minirag.llm.credentials import find_secrets, split_address
 from minirag.llm.faults import redact
+from minirag.llm.transport import import_litellm
 from minirag.records import Ledger
 from tests.loopback import Loopback, Request, Served, status
 from tests.test_llm import text
@@ -72,6 +73,17 @@ def test_a_header_of_ones_own_is_in_no_error(serve: Callable[[Request], Served])
     with Loopback(serve) as server, pytest.raises(LLMError, match="bad") as caught:
         ask(api_base=server.api_base, api_key="k", extra_headers=headers)
     assert "of-my-own-77777" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+@pytest.mark.parametrize("serve", ECHO[:3])
+def test_a_deployments_key_is_in_no_error(serve: Callable[[Request], Served]) -> None:
+    litellm: Any = import_litellm()
+    with Loopback(serve) as server, pytest.raises(LLMError, match="bad") as caught:
+        deployment = {"model": "openai/dep", "api_base": server.api_base, "api_key": "of-a-deployment"}
+        router = litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}])
+        asyncio.run(text(LLM(router, retries=Retries(attempts=1)), Ledger()))
+    assert "of-a-deployment" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from minirag.llm.credentials import find_secrets
 from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
-from minirag.llm.own import Answering, is_answering, is_router, name_of, only_group
+from minirag.llm.own import Answering, deployments_of, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.proving import ENOUGH, Setup
 from minirag.llm.rates import Rates
@@ -127,7 +127,7 @@ class LLM:
                 key=key,
                 api_base=api_base,
                 headers=parameters.get("extra_headers"),
-                deployments=getattr(given, "model_list", None),
+                deployments=deployments_of(given),
             ),
         )
         self._access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -26,7 +26,7 @@ def split_address(address: str) -> tuple[str, str | None]:
 
 
 def find_secrets(
-    *, key: str | None, api_base: str | None, headers: object, deployments: object = None
+    *, key: str | None, api_base: str | None, headers: object, deployments: Sequence[object] = ()
 ) -> tuple[str, ...]:
     """All that no message may hold, of what the user gave.
 
@@ -40,7 +40,7 @@ def find_secrets(
     found += _in_address(api_base or os.environ.get("OPENAI_BASE_URL") or "")
     if isinstance(headers, Mapping):
         found += [str(value) for name, value in headers.items() if _TELLING_NAME.search(str(name))]
-    for deployment in deployments if isinstance(deployments, list) else []:
+    for deployment in deployments:
         found += _in_deployment(deployment)
     return tuple(filter(None, found))
 

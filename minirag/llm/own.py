@@ -40,6 +40,14 @@ def only_group(router: Any) -> str:  # noqa: ANN401
     return str(groups[0])
 
 
+def deployments_of(model: Any) -> list[Any]:  # noqa: ANN401
+    """A router's deployments as it was given them, with their keys; of another model none."""
+    if not is_router(model):
+        return []
+    registry = getattr(model, "registry", None)  # as above
+    return list(model.model_list if registry is None else registry().all())
+
+
 def name_of(answering: Answering) -> str:
     """What a function is called in reports and cache keys: its attribute `model`, else module and name."""
     named = getattr(answering, "model", None)
