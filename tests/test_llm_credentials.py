@@ -79,10 +79,12 @@ def test_a_header_of_ones_own_is_in_no_error(serve: Callable[[Request], Served])
 @pytest.mark.parametrize("serve", ECHO[:3])
 def test_a_deployments_key_is_in_no_error(serve: Callable[[Request], Served]) -> None:
     litellm: Any = import_litellm()
-    with Loopback(serve) as server, pytest.raises(LLMError, match="bad") as caught:
+    with Loopback(serve) as server:
         deployment = {"model": "openai/dep", "api_base": server.api_base, "api_key": "of-a-deployment"}
         router = litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}])
-        asyncio.run(text(LLM(router, retries=Retries(attempts=1)), Ledger()))
+        llm = LLM(router, retries=Retries(attempts=1))
+        with pytest.raises(LLMError, match="bad") as caught:
+            asyncio.run(text(llm, Ledger()))
     assert "of-a-deployment" not in str(caught.value)
 
 
