@@ -96,5 +96,5 @@ def test_a_free_model_costs_nothing_and_not_unknown() -> None:
 
 
 def test_an_answer_without_token_counts_has_no_known_cost() -> None:
-    assert read_usage(object(), Price(1e-6, 1e-6, 1e-6), 0.5) == Usage(1, 0, 0, 0, None, 0.5)
-    assert read_usage(object(), Price(0.0, 0.0, 0.0), 0.5) == Usage(1, 0, 0, 0, 0.0, 0.5)
+    assert read_usage(object(), Price(1e-6, 1e-6, 1e-6), 0.5) == Usage(1, 0, 0, 0, None, 0.5, uncounted=1)
+    assert read_usage(object(), Price(0.0, 0.0, 0.0), 0.5) == Usage(1, 0, 0, 0, 0.0, 0.5, uncounted=1)
