@@ -40,6 +40,7 @@ class RepairReport:
         lost_extractions: Ids of the passages whose facts and triples were lost: the next `add` derives them afresh.
         lost_bridges: How many bridging facts were lost: the next `add` writes them afresh.
         lost_vectors: How many vectors were lost and computed afresh.
+        torn: Bytes behind the last whole commit: of one that never came to its end, or that was cut off since.
     """
 
     path: str
@@ -50,10 +51,11 @@ class RepairReport:
     lost_extractions: tuple[str, ...]
     lost_bridges: int
     lost_vectors: int
+    torn: int = 0
 
     @property
     def lossless(self) -> bool:
-        """Whether nothing was lost but what could be computed afresh."""
+        """Whether nothing of the last whole commit was lost but what could be computed afresh."""
         return not (self.lost_documents or self.lost_extractions or self.lost_bridges)
 
     def __str__(self) -> str:
@@ -73,7 +75,14 @@ class RepairReport:
             lines.append(f"Lost {self.lost_bridges:,} bridging facts; the next `add` writes them afresh")
         if self.lost_vectors:
             lines.append(f"Lost {self.lost_vectors:,} vectors, computed afresh")
-        return "\n".join([*lines, "Nothing was lost."] if self.lossless else lines)
+        if self.torn:
+            lines.append(
+                f"The last {self.torn:,} bytes belong to no whole commit: what was added by them, if anything, is not "
+                "there. Add it again"
+            )
+        if self.lossless:
+            lines.append("Of the last whole commit nothing was lost." if self.torn else "Nothing was lost.")
+        return "\n".join(lines)
 
 
 def repair(
@@ -130,6 +139,7 @@ def repair(
         lost_extractions=tuple(saved.lost_extractions),
         lost_bridges=saved.lost_bridges,
         lost_vectors=lost_vectors,
+        torn=snapshot.torn,
     )
 
 

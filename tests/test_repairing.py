@@ -105,6 +105,16 @@ def test_what_can_be_computed_is_not_lost(damaged: Path, original: Path, section
     assert Index.verify(new).whole
 
 
+def test_what_was_cut_off_is_told(damaged: Path) -> None:
+    """What lay there cannot be known any more: a commit, or one that never came to its end."""
+    with damaged.open("r+b") as file:
+        file.truncate(damaged.stat().st_size - 1_500)
+    report, _ = mend(damaged)
+    assert report.torn > 0
+    assert f"The last {report.torn:,} bytes belong to no whole commit" in str(report)
+    assert "\nNothing was lost." not in str(report)
+
+
 def test_lost_facts_are_derived_afresh_by_the_next_add(damaged: Path, original: Path) -> None:
     flip(damaged, "facts", at=20)
     report, new = mend(damaged)
