@@ -51,11 +51,11 @@ def test_a_cancelled_call_gives_its_place_to_the_next() -> None:
     assert asyncio.run(after_cancelling())
 
 
-def note(gate: Gate, *, answers: int = 0, rate_limits: int = 0, times: int = 1) -> None:
+def note(gate: Gate, *, answers: int = 0, rate_limits: int = 0, times: int = 1, wait: float | None = None) -> None:
     """So many of both, one after the other, and that so many times."""
     for _ in range(times):
         for _ in range(rate_limits):
-            gate.note(rate_limited=True)
+            gate.note(rate_limited=True, wait=wait)
         for _ in range(answers):
             gate.note(rate_limited=False)
 
@@ -120,6 +120,48 @@ def test_after_a_hold_those_that_wait_come_one_by_one() -> None:
     assert times[0] >= 0.19
     assert times[-1] - times[0] > 0.9 * 4 * spacing
     assert all(later - earlier > 0.3 * spacing for earlier, later in pairwise(times))
+
+
+def shut_gate() -> Gate:
+    """Requests take 50 ms there, and the provider has asked for half a minute."""
+    gate = Gate(8)
+    for _ in range(40):
+        gate.note(rate_limited=False, seconds=0.05)
+    note(gate, rate_limits=4, wait=30.0)
+    return gate
+
+
+def test_one_call_that_is_answered_opens_a_shut_gate() -> None:
+    async def all_enter() -> int:
+        gate = shut_gate()
+        entering = [asyncio.create_task(gate.enter(number)) for number in range(5)]
+        await entering[0]
+        alone = sum(task.done() for task in entering)
+        gate.note(rate_limited=False)
+        await asyncio.wait(entering, timeout=10)
+        assert all(task.done() for task in entering)
+        return alone
+
+    assert asyncio.run(all_enter()) == 1
+
+
+def test_few_calls_try_a_shut_gate() -> None:
+    async def entered_in_half_a_second() -> int:
+        gate = shut_gate()
+        entering = [asyncio.create_task(enter(gate, number)) for number in range(20)]
+        await asyncio.wait(entering, timeout=0.5)
+        inside = sum(task.done() for task in entering)
+        for task in entering:
+            task.cancel()
+        await asyncio.wait(entering)
+        return inside
+
+    async def enter(gate: Gate, number: int) -> None:
+        await gate.enter(number)
+        gate.leave()
+        note(gate, rate_limits=1, wait=30.0)
+
+    assert 1 <= asyncio.run(entered_in_half_a_second()) <= 4  # after 50 ms, 100 more, 200 more, 400 more
 
 
 def test_settles_near_what_a_provider_takes() -> None:

@@ -41,6 +41,8 @@ class Gate:
         self._calm = 0  # answers since the last rate limit
         self._seconds = 0.0  # that a request is open, a running mean
         self._held_until = 0.0
+        self._shut_until = 0.0  # for so long the provider asked to wait; one call at a time tries meanwhile
+        self._pause = 0.0  # seconds until the next one tries
         self._opening: asyncio.TimerHandle | None = None
         self._tickets = count()
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
@@ -72,17 +74,24 @@ class Gate:
         Args:
             rate_limited: Whether it was one.
             seconds: How long the request was open.
-            wait: Seconds that the provider asked to wait. When too many answers are rate limits nobody enters for so
-                long: all that queue would only be refused in turn, and use up their patience.
+            wait: Seconds that the provider asked to wait. When too many answers are rate limits the gate shuts for so
+                long: all that queue would only be refused in turn, and use up their patience. But many providers ask
+                for the same second of everybody, whatever is free before, and a shut gate wastes that. So one call
+                tries after as long as a request takes, the next after twice as long, and an answer opens the gate.
         """
+        is_sent_since = monotonic() - seconds >= self._lowered_at
         if not rate_limited:
+            if is_sent_since:
+                self._reopen()
             self._seconds += (seconds - self._seconds) * _MEMORY
             self._excess = max(0.0, self._excess - _FORGIVEN)
             self._calm += 1
             self._raise()
             return
         self._calm = 0
-        if monotonic() - seconds >= self._lowered_at:
+        if monotonic() < self._shut_until:
+            self._shut_until = max(self._shut_until, monotonic() + min(wait or 0.0, _LONGEST_HOLD))
+        elif is_sent_since:
             self._suspect(wait)
 
     def _suspect(self, wait: float | None) -> None:
@@ -95,7 +104,7 @@ class Gate:
         if self._excess > _PROOF:
             self._excess, self._lowered_at, self._too_high, self._below = 0.0, monotonic(), self.limit, 0
             self.limit = max(1.0, self.limit * _LOWER)
-            self._hold(min(wait or 0.0, _LONGEST_HOLD))
+            self._shut(min(wait or 0.0, _LONGEST_HOLD))
 
     def _raise(self) -> None:
         """By one for as many answers as the limit; near where it was too high, at first by a small part of that."""
@@ -105,24 +114,41 @@ class Gate:
             self.limit = min(float(self.most), self.limit + pace / self.limit)
             self._admit()
 
+    def _shut(self, seconds: float) -> None:
+        if seconds > 0:
+            self._shut_until = monotonic() + seconds
+            self._pause = self._seconds or seconds
+            self._hold(min(self._pause, seconds))
+
+    def _reopen(self) -> None:
+        """One that tried was answered: the others need not wait for so long as the provider asked for."""
+        if monotonic() < self._shut_until:
+            self._shut_until = 0.0
+            self._hold(0.0)
+
     def _hold(self, seconds: float) -> None:
-        if seconds > 0 and monotonic() + seconds > self._held_until:
-            self._held_until = monotonic() + seconds
-            if self._opening is None:
-                self._opening = asyncio.get_running_loop().call_later(seconds, self._open)
+        """Let nobody in for so long."""
+        self._held_until = monotonic() + seconds
+        if self._opening is not None:
+            self._opening.cancel()
+        self._opening = asyncio.get_running_loop().call_later(seconds, self._open)
 
     def _open(self) -> None:
-        """After a hold, unless it was prolonged meanwhile or the clock is a little behind."""
+        """After a hold, unless the clock is a little behind."""
         self._opening = None
         left = self._held_until - monotonic()
         if left > 0:
-            self._opening = asyncio.get_running_loop().call_later(left, self._open)
+            self._hold(left)
         self._admit()
 
     def _let_in(self) -> None:
         """One more is inside; while the limit is lowered those behind it come one by one, not all at once."""
         self._inside += 1
-        if self.limit < self.most:
+        left = self._shut_until - monotonic()
+        if left > 0:
+            self._pause *= 2
+            self._hold(min(self._pause, left))
+        elif self.limit < self.most:
             self._hold(self._seconds / self.limit * _SPACING)
 
     def _admit(self) -> None:
