@@ -224,7 +224,10 @@ class LLMError(MiniragError):
 
 
 class LLMSetupError(LLMError):
-    """No retry helps: a wrong key, an unknown model, no credit, all requests refused. Ends a run at once."""
+    """No retry helps: a wrong key, an unknown model, no credit, nobody at the address, all requests refused.
+
+    Ends a run at once.
+    """
 
 
 class LLMUnavailableError(LLMError):

@@ -349,14 +349,6 @@ def test_a_slow_answer_is_asked_for_again() -> None:
     assert len(server.requests) == 2
 
 
-def test_nobody_there() -> None:
-    with Loopback() as gone:
-        pass
-    llm = LLM("openai/any", api_base=gone.api_base, retries=QUICK)
-    with pytest.raises(LLMUnavailableError, match=r"gave up after 3 attempts .*: Connection error\. \(.+\)"):
-        asyncio.run(text(llm, Ledger()))
-
-
 @pytest.mark.parametrize("headers", [{"Retry-After": "0.4"}, {"retry-after-ms": "400"}])
 def test_waits_as_long_as_asked(headers: dict[str, str]) -> None:
     start = time.perf_counter()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minirag.errors import LLMError
+from minirag.errors import LLMError, LLMSetupError
 from minirag.llm import LLM, Retries
 from minirag.llm.credentials import find_secrets, split_address
 from minirag.llm.faults import redact
@@ -66,6 +66,33 @@ def test_credentials_of_an_address_are_sent_and_not_logged(
     logged = " ".join(record.getMessage() for record in caplog.records)
     assert "HTTP Request: POST http://127.0.0.1" in logged
     assert not any(secret in logged for secret in ("p@ss", "p%40ss", ENCODED))
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+def test_they_are_sent_by_litellm_too_where_somebody_listens_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    litellm: Any = import_litellm()
+    monkeypatch.setattr(litellm, "success_callback", [lambda *_: None])
+    with Loopback(["Oslo"] * 2) as server:
+        assert ask(api_base=with_credentials(server)) == "Oslo"
+        assert ask(api_base=with_credentials(server), extra_headers={"X-Team": "north"}) == "Oslo"
+    assert [request.headers["authorization"] for request in server.requests] == [f"Basic {ENCODED}"] * 2
+    assert server.requests[1].headers["x-team"] == "north"
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+@pytest.mark.parametrize("kind", ["hosted_vllm", "ollama", "router"])
+def test_where_litellm_takes_none_that_is_told_at_once(kind: str) -> None:
+    litellm: Any = import_litellm()
+    with Loopback() as server:
+        if kind == "router":
+            deployment = {"model": "openai/dep", "api_base": with_credentials(server), "api_key": "none"}
+            llm = LLM(litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}]))
+        else:
+            llm = LLM(f"{kind}/any", api_base=with_credentials(server))
+        with pytest.raises(LLMSetupError, match="LiteLLM takes no user and password in an address") as caught:
+            asyncio.run(text(llm, Ledger()))
+        assert server.requests == []
+    assert not any(secret in str(caught.value) for secret in ("ss-word", "usr", ENCODED))
 
 
 @pytest.mark.parametrize("serve", ECHO)

@@ -25,7 +25,7 @@ from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.proving import ENOUGH, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import Route, find_provider, find_route, find_window
+from minirag.llm.routing import Route, find_provider, find_route, find_server, find_window
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
@@ -119,6 +119,7 @@ class LLM:
         self._rates = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
         self._sender = Sender(
             self.model,
+            address=find_server(self._route, api_base=api_base),
             timeout=timeout,
             max_parallel=max_parallel,
             retries=retries or Retries(),

@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal
 
-FaultKind = Literal["setup", "transient", "broken", "outage", "interrupted", "too_long", "refused", "bad_request"]
+FaultKind = Literal[
+    "setup", "transient", "broken", "absent", "outage", "interrupted", "too_long", "refused", "bad_request"
+]
 
 _NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
 _NO_KEY = re.compile(
@@ -47,6 +49,12 @@ _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
 UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
 _NO_HEADER = re.compile(r"control character detected in headers|illegal header value", re.IGNORECASE)
+_CREDENTIALS_IN_ADDRESS = "credentials encoded in URL"  # in the words of LiteLLM's client, which adds a header always
+NO_CREDENTIALS_IN_ADDRESS = (
+    "LiteLLM takes no user and password in an address. A server of OpenAI's protocol, called openai/NAME instead, gets "
+    "them; for another leave them out of api_base, and give extra_headers={'Authorization': 'Basic ...'}"
+)
+_CONNECTING = ("ConnectError", "ClientConnectorError", "EndpointConnectionError", "ConnectionRefusedError", "gaierror")
 _PROGRAMMING_ERRORS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, NotImplementedError)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -57,7 +65,8 @@ class Fault:
 
     Attributes:
         kind: "setup" (no call can succeed), "transient" (try again), "broken" (the client library itself failed,
-            perhaps on an answer that is paid for: tried once more at most), "outage" (not tried, as the provider is
+            perhaps on an answer that is paid for: tried once more at most), "absent" (no connection came about: tried a
+            few times more, unless somebody answered before), "outage" (not tried, as the provider is
             gone), "interrupted" (in the middle of a reply of which something was shown already), "too_long" and
             "refused" (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
@@ -75,7 +84,7 @@ class Fault:
     @property
     def is_tried_again(self) -> bool:
         """Whether another attempt may do better."""
-        return self.kind in ("transient", "broken")
+        return self.kind in ("transient", "broken", "absent")
 
     @property
     def outline(self) -> str:
@@ -112,9 +121,15 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
     if _is_unsendable(error):  # whose own words may quote it
         return Fault("setup", f"the API key, or a header that you gave, {_UNSENDABLE}")
     text = _text(error)
+    if _CREDENTIALS_IN_ADDRESS in text:
+        return Fault("setup", NO_CREDENTIALS_IN_ADDRESS)
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
     kind = _kind(error, status, text)
+    if kind == "transient" and status in (None, 500):
+        absence = _absence(error)
+        if absence is not None:
+            return Fault("absent", one_line(redact(absence, secrets)))
     is_broken = kind == "transient" and _is_programming_error(error)
     return Fault(
         kind="broken" if is_broken else kind,
@@ -150,14 +165,28 @@ def one_line(text: str, limit: int = 300) -> str:
 
 def _is_unsendable(error: Exception) -> bool:
     """Whether a client found, before anything left, that a header cannot be sent."""
+    return any(
+        (isinstance(seen, UnicodeEncodeError) and seen.encoding in ("ascii", "latin-1")) or _NO_HEADER.search(str(seen))
+        for seen in _chain(error)
+    )
+
+
+def _absence(error: Exception) -> str | None:
+    """Why no connection came about, in the words of whoever was nearest to the network; None where one did."""
+    chain = list(_chain(error))
+    # By name: each client has its own, and none need be installed.
+    if not any(kind.__name__ in _CONNECTING for seen in chain for kind in type(seen).__mro__):
+        return None
+    return str(chain[-1]) or type(chain[-1]).__name__
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """An exception and what it came from; of a group the first."""
     seen: BaseException | None = error
     while seen is not None:
-        if isinstance(seen, UnicodeEncodeError) and seen.encoding in ("ascii", "latin-1"):
-            return True
-        if _NO_HEADER.search(str(seen)):
-            return True
-        seen = seen.__cause__ or seen.__context__
-    return False
+        yield seen
+        within = seen.exceptions[0] if isinstance(seen, BaseExceptionGroup) else None
+        seen = seen.__cause__ or seen.__context__ or within
 
 
 def _text(error: Exception) -> str:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 T = TypeVar("T")
-_ATTEMPTS_OF_BROKEN = 2  # each may be paid for, and code rarely fails by chance
+_MOST_ATTEMPTS = {
+    "broken": 2,  # each may be paid for, and code rarely fails by chance
+    "absent": 5,  # in two seconds: what was never there is rather misspelt or not started than away for a moment
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +89,8 @@ def _is_enough(state: RetryCallState, retries: Retries, spent: float) -> bool:
     if spent + state.idle_for + state.upcoming_sleep > retries.seconds:
         return True
     fault = _fault(state)
-    if fault is not None and fault.kind == "broken":
-        return state.attempt_number >= _ATTEMPTS_OF_BROKEN
+    if fault is not None and state.attempt_number >= _MOST_ATTEMPTS.get(fault.kind, retries.attempts + 1):
+        return True
     is_rate_limit = fault is not None and fault.status == 429 and retries.attempts > 1
     return state.attempt_number >= retries.attempts and not is_rate_limit
 

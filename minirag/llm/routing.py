@@ -68,8 +68,20 @@ def find_provider(route: Route) -> tuple[str, str]:
 
 def find_host(route: Route, *, api_base: str | None = None) -> str:
     """The host of the address that calls go to, "" where the provider's own is not replaced."""
-    base = api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None)
+    base = _find_base(route, api_base)
     return (urlsplit(base).hostname or "") if base else ""
+
+
+def find_server(route: Route, *, api_base: str | None = None) -> str:
+    """That host with its port, as messages name it: without what stands before an @. "" also for what is none."""
+    try:
+        return urlsplit(_find_base(route, api_base)).netloc.rpartition("@")[2]
+    except ValueError:  # the call will say so
+        return ""
+
+
+def _find_base(route: Route, api_base: str | None) -> str:
+    return api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None) or ""
 
 
 def find_entry(route: Route, *, api_base: str | None = None) -> dict[str, Any]:

@@ -42,10 +42,19 @@ class Sender:
     """Sends the requests of one model."""
 
     def __init__(
-        self, model: str, *, timeout: float, max_parallel: int, retries: Retries, rates: Rates, secrets: Sequence[str]
+        self,
+        model: str,
+        *,
+        address: str,
+        timeout: float,
+        max_parallel: int,
+        retries: Retries,
+        rates: Rates,
+        secrets: Sequence[str],
     ) -> None:
-        """`model` is the name for messages; `secrets` what they must not hold."""
+        """`model` and `address` ("" for the provider's own) are for messages; `secrets` is what they must not hold."""
         self._model, self._timeout, self._retries, self._secrets = model, timeout, retries, secrets
+        self._address, self._is_reached = address, False
         self._gate, self._rates = Gate(max_parallel), rates
         self._silence = Silence(model)
         self._outages: WeakKeyDictionary[Ledger, Outage] = WeakKeyDictionary()  # a ledger is a run
@@ -80,9 +89,8 @@ class Sender:
             try:
                 response = await self._within_budget(call, sending)
             except FaultError as error:
-                if purpose.was_heard:
-                    raise FaultError(replace(error.fault, kind="interrupted")) from None
-                raise
+                raise FaultError(self._judge(error.fault, purpose)) from None
+            self._is_reached = True
             fault = check(response)
             if fault is not None:
                 raise FaultError(replace(fault, reason=redact(fault.reason, self._secrets)))
@@ -115,6 +123,15 @@ class Sender:
                 raise
             span.set({**sending.end(self._model, None), **describe_response(response)})
         return response
+
+    def _judge(self, fault: Fault, purpose: Purpose) -> Fault:
+        """What a fault means here: a reply that was heard in part is not asked for again; who answered comes back."""
+        if purpose.was_heard:
+            return replace(fault, kind="interrupted")
+        if fault.kind == "absent" and self._is_reached:
+            return replace(fault, kind="transient")
+        self._is_reached = self._is_reached or fault.kind != "absent"
+        return fault
 
     async def _within_budget(self, call: Callable[[], Awaitable[Any]], sending: Sending) -> Any:  # noqa: ANN401
         """Run one attempt if the run's budget has room for what it may cost."""
@@ -178,6 +195,11 @@ class Sender:
             asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
             tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
             return LLMUnavailableError(model, f"{tried}: {fault.reason}")
+        if fault.kind == "absent":
+            there = f" at {self._address}" if self._address else ""
+            tried = f"{error.attempts} attempts in {error.seconds:.0f} s: {fault.reason}"
+            hint = "Is the server started, and the address right?" if self._address else "Is there a network?"
+            return LLMSetupError(model, f"nobody answers{there} ({tried}). {hint}")
         if fault.kind == "broken":
             failed = f"the client library itself failed, {error.attempts} times; another release of it may help"
             return LLMUnavailableError(model, f"{failed}: {fault.reason}")

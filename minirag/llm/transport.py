@@ -163,8 +163,12 @@ class LiteLLMTransport:
         key = access.api_key
         if key is None and model.startswith("openai/") and access.api_base and not os.environ.get("OPENAI_API_KEY"):
             key = _NO_KEY_NEEDED
-        options = {"model": model, "timeout": access.timeout, "max_retries": 0}
+        options: dict[str, Any] = {"model": model, "timeout": access.timeout, "max_retries": 0}
         options |= {"api_base": access.api_base, "api_key": key}
+        if model.startswith("openai/"):  # the only way that sends a header of one's own in the place of LiteLLM's
+            address, authorization = split_address(access.api_base or os.environ.get("OPENAI_BASE_URL") or "")
+            if authorization is not None:
+                options |= {"api_base": address, "extra_headers": {"Authorization": authorization}}
         self._options = {name: value for name, value in options.items() if value is not None}
         self._chat = {**self._options, "model": _chat_name(model)}
 
@@ -172,7 +176,10 @@ class LiteLLMTransport:
         """LiteLLM's own retries are off: they multiply, and repeat even what was refused."""
         call: Any = import_litellm().acompletion
         marked = mark_constant(messages, str(self._options["model"]))
-        return await call(messages=marked, num_retries=0, **self._chat, **parameters)
+        options = {**self._chat, **parameters}
+        if "extra_headers" in self._chat:
+            options["extra_headers"] = {**self._chat["extra_headers"], **(parameters.get("extra_headers") or {})}
+        return await call(messages=marked, num_retries=0, **options)
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """Embeddings."""
