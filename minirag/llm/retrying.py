@@ -89,7 +89,7 @@ def _is_enough(state: RetryCallState, retries: Retries, spent: float) -> bool:
     if spent + state.idle_for + state.upcoming_sleep > retries.seconds:
         return True
     fault = _fault(state)
-    if fault is not None and state.attempt_number >= _MOST_ATTEMPTS.get(fault.kind, retries.attempts + 1):
+    if fault is not None and fault.kind in _MOST_ATTEMPTS and state.attempt_number >= _MOST_ATTEMPTS[fault.kind]:
         return True
     is_rate_limit = fault is not None and fault.status == 429 and retries.attempts > 1
     return state.attempt_number >= retries.attempts and not is_rate_limit
