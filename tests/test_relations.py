@@ -7,7 +7,7 @@ from minirag.reasoner.relations import find_triples
 
 
 def triples(text: str, title: str = "") -> list[tuple[str, str, str]]:
-    return [triple for sentence in read_sentences(text, title) for triple in find_triples(sentence, title)]
+    return [triple for sentence in read_sentences(text, title) for triple in find_triples(sentence)]
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,5 @@ def test_rules_find_who_stands_in_what_relation_to_whom(
 
 def test_a_sentence_has_a_limited_number_of_triples() -> None:
     (sentence,) = read_sentences("It starred Al Bo, Cy Do, Ed Fo, Gi Ho, Ik Jo, Ka Lo, Mi No and Ot Po.", "Tides")
-    assert len(find_triples(sentence, "Tides")) == 6
-    assert find_triples(sentence, "Tides", most=1) == [("Tides", "starred", "Al Bo")]
+    assert len(find_triples(sentence)) == 6
+    assert find_triples(sentence, most=1) == [("Tides", "starred", "Al Bo")]

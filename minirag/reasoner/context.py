@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minirag.naming.names import name_spans, normalise_name, title_entity
-from minirag.reasoner.facts import read_sentences, to_fact
+from minirag.reasoner.facts import read_sentences, resolve_start, to_fact
 from minirag.reasoner.questions import terms_of
 from minirag.reasoner.spans import life_terms
 from minirag.records import ContextItem
@@ -53,12 +53,18 @@ def read_context(items: Sequence[ContextItem]) -> list[Statement]:
     for place, item in enumerate(items):
         title = "" if item.kind == "bridge" else item.title
         for sentence in read_sentences(item.text, title):
-            subject = title_entity(title) or _first_name(sentence.text)
-            terms = terms_of(f"{title or subject} {sentence.text}") | life_terms(sentence.text)
+            subject = sentence.topic or sentence.subject or _first_name(_without_title(sentence.text, title))
+            terms = terms_of(f"{title} {subject} {sentence.text}") | life_terms(sentence.text)
             names = frozenset(normalise_name(name) for name in sentence.names)
-            resolved = to_fact(sentence, title).text if sentence.subject_end else sentence.text
+            starts = sentence.topic and sentence.subject_end
+            resolved = to_fact(sentence, title).text if starts else resolve_start(sentence)
             statements.append(Statement(place, sentence.text, resolved, subject, normalise_name(subject), names, terms))
     return statements
+
+
+def _without_title(text: str, title: str) -> str:
+    """A fact without the title that it was given in front, where that names nothing in it."""
+    return text.removeprefix(f"{title_entity(title)}: ") if title else text
 
 
 def _first_name(text: str) -> str:

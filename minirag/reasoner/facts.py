@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from dataclasses import dataclass
 
 from minirag.naming.names import TOKEN, find_names, normalise_name, title_entity, words_inside_sentences
 from minirag.naming.words import FUNCTION_WORDS, UNCASED
+from minirag.reasoner.headings import is_heading
 from minirag.reasoner.sentences import split_sentences
+from minirag.reasoner.subjects import THINGS, passage_topic, pronouns_of_opening
 from minirag.records import ExtractedFact
 
 _MARKUP = re.compile(r"<[^<>\n]{1,200}>|\[\d{1,4}\]|\[\[|\]\]|\{\{|\}\}|'''?|\*\*|__+")
 _BULLET = re.compile(r"\A(?:[-*•·+#>|–—]+\s+)+")
 _LETTERS = re.compile(r"[^\W\d_]")
 _PRONOUN = re.compile(r"(?:(?P<subject>He|She|It|They)|(?P<possessive>His|Her|Its|Their))(?=\s)")
-_DEFINITE = re.compile(
-    r"(?:The|This)\s(?:[a-z]+\s)?(?:film|movie|picture|series|show|sitcom|documentary|album|song|single|record|track|ep|novel|"
-    r"book|story|play|poem|magazine|newspaper|journal|opera|musical|game|band|group|duo|orchestra|company|firm|corporation|"
-    r"brand|label|studio|organization|organisation|institution|foundation|party|club|team|school|college|university|academy|"
-    r"institute|museum|library|hospital|church|cathedral|temple|monastery|castle|palace|building|house|tower|bridge|station|"
-    r"airport|road|street|park|city|town|village|municipality|commune|district|county|province|region|state|country|kingdom|"
-    r"empire|island|lake|river|mountain|species|genus|family|language|ship|battle|war|award|prize|festival|event|project|"
-    r"product|character|episode|work|site|area|system|programme|program)\b"
-)
+_DEFINITE = re.compile(rf"(?:The|This)\s(?:[a-z]+\s)?(?:{'|'.join(sorted(THINGS))})\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,39 +27,54 @@ class Sentence:
     Attributes:
         text: On one line, without markup.
         names: Names in it, in order.
-        about_title: Whether its subject is the title's entity: it starts with that name, a pronoun, or "The film".
+        topic: What the title says that its passage is about; empty where the title names nothing there.
+        about_title: Whether its subject is the topic: it starts with that name, a pronoun, or "The film".
+        subject: What that pronoun or "The film" stands for: the topic, else what the passage opens with; may be empty.
         subject_end: Where that pronoun or "The film" ends; 0 when it starts with neither.
-        names_title: Whether it names the title's entity anywhere.
+        names_title: Whether it names the topic anywhere.
     """
 
     text: str
     names: tuple[str, ...]
+    topic: str
     about_title: bool
+    subject: str
     subject_end: int
     names_title: bool
 
 
 def read_sentences(text: str, title: str) -> list[Sentence]:
-    """The sentences of a passage that say something, each cleaned, with its names."""
-    cleaned = [_clean(text[start:end]) for start, end in split_sentences(text)]
-    kept = [sentence for sentence in cleaned if _has_content(sentence)]
-    name = title_entity(title)
-    tokens = TOKEN.findall(name)
+    """The sentences of a passage that say something, each cleaned, with its names.
+
+    Headings say nothing, unless there is nothing else.
+    """
+    spans = split_sentences(text)
+    bodies = [span for span in spans if not is_heading(text, *span)]
+    kept = _kept(text, bodies) or _kept(text, spans)
+    topic = passage_topic(title, kept)
+    tokens = TOKEN.findall(topic)
     known = words_inside_sentences(kept).union(tokens)
     telling = frozenset(token.lower() for token in tokens if len(token) > 2 and token.lower() not in FUNCTION_WORDS)
-    return [_describe(sentence, name.lower(), telling, known) for sentence in kept]
+    subjects = [""] * len(kept) if topic else pronouns_of_opening(kept)
+    return [_describe(*pair, topic, telling, known) for pair in zip(kept, subjects, strict=True)]
 
 
-def _describe(sentence: str, name: str, telling: Set[str], known: Set[str]) -> Sentence:
-    lower = sentence.lower()
+def _kept(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
+    cleaned = [_clean(text[start:end]) for start, end in spans]
+    return [sentence for sentence in cleaned if _has_content(sentence)]
+
+
+def _describe(sentence: str, subject: str, topic: str, telling: Set[str], known: Set[str]) -> Sentence:
+    name, lower = topic.lower(), sentence.lower()
     names_title = bool(name) and (name in lower or (bool(telling) and all(word in lower for word in telling)))
-    subject = (_PRONOUN.match(sentence) or _DEFINITE.match(sentence)) if name else None
-    starts = bool(name) and (subject is not None or lower.startswith(name))
+    found = (_PRONOUN.match(sentence) or (_DEFINITE.match(sentence) if name else None)) if name or subject else None
+    starts = bool(name) and (found is not None or lower.startswith(name))
     if not starts and telling:
         first = TOKEN.match(lower)
         starts = first is not None and first.group().removesuffix("'s") in telling
     names = tuple(find_names(sentence, known=known))
-    return Sentence(sentence, names, starts, subject.end() if subject else 0, names_title)
+    stands_for = (topic or subject) if found else ""
+    return Sentence(sentence, names, topic, starts, stands_for, found.end() if found else 0, names_title)
 
 
 def _clean(sentence: str) -> str:
@@ -84,21 +93,29 @@ def _has_content(sentence: str) -> bool:
 
 
 def to_fact(sentence: Sentence, title: str) -> ExtractedFact:
-    """The sentence as a fact that stands alone, with the title's entity first among its entities."""
-    name = title_entity(title)
-    if not name:
-        return ExtractedFact(sentence.text, sentence.names)
-    own = normalise_name(name)
-    parts = own.split()
-    others = tuple(
-        other for other in sentence.names if (normal := normalise_name(other)) != own and normal not in parts
-    )
-    return ExtractedFact(_resolved(sentence, name), (name, *others))
+    """The sentence as a fact that stands alone, with the title's entity first among its entities.
+
+    A pronoun at its start gives way to what it stands for; where that is not known, it stays.
+    """
+    name = sentence.topic or title_entity(title)
+    leading = dict.fromkeys(found for found in (name, sentence.subject) if found)
+    own = {normalise_name(found) for found in leading}
+    parts = {part for found in own for part in found.split()}
+    others = (other for other in sentence.names if (normal := normalise_name(other)) not in own and normal not in parts)
+    return ExtractedFact(_resolved(sentence, name), (*leading, *others))
+
+
+def resolve_start(sentence: Sentence) -> str:
+    """The sentence with the pronoun at its start replaced by what it stands for, where that is known."""
+    pronoun = _PRONOUN.match(sentence.text)
+    if pronoun is None or not sentence.subject:
+        return sentence.text
+    rest = sentence.text[pronoun.end() :]
+    return f"{sentence.subject}{rest}" if pronoun["subject"] else f"{sentence.subject}'s{rest}"
 
 
 def _resolved(sentence: Sentence, name: str) -> str:
-    pronoun = _PRONOUN.match(sentence.text)
-    if pronoun is None:
-        return sentence.text if sentence.names_title else f"{name}: {sentence.text}"
-    rest = sentence.text[pronoun.end() :]
-    return f"{name}{rest}" if pronoun["subject"] else f"{name}'s{rest}"
+    """As a fact: what no word ties to the title has it in front."""
+    resolved = resolve_start(sentence)
+    tied = not name or sentence.names_title or (sentence.subject == name and resolved != sentence.text)
+    return resolved if tied else f"{name}: {resolved}"

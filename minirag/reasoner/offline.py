@@ -18,7 +18,7 @@ from minirag.records import (
     Usage,
 )
 
-VERSION = "offline-3"
+VERSION = "offline-4"
 
 
 class OfflineReasoner:
@@ -48,7 +48,7 @@ class OfflineReasoner:
 
         started = time.perf_counter()
         sentences = read_sentences(passage.text, title)
-        triples = dict.fromkeys(triple for sentence in sentences for triple in find_triples(sentence, title))
+        triples = dict.fromkeys(triple for sentence in sentences for triple in find_triples(sentence))
         extraction = Extraction(tuple(to_fact(sentence, title) for sentence in sentences), tuple(triples))
         self._count("extract", started)
         return extraction

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from minirag.naming.names import name_spans, title_entity
+from minirag.naming.names import name_spans
 from minirag.naming.words import UNCASED
 from minirag.reasoner.dates import DATE
 from minirag.reasoner.facts import Sentence
@@ -43,21 +43,19 @@ _APPOSITION = re.compile(
 _RELATIVE = re.compile(r"\b(?:who|whose|which)\b")
 
 
-def find_triples(sentence: Sentence, title: str, *, most: int = 6) -> list[Triple]:
-    """Knowledge triples of one sentence.
+def find_triples(sentence: Sentence, *, most: int = 6) -> list[Triple]:
+    """Knowledge triples of one sentence; their head is its topic or subject where it is about that.
 
     Args:
         sentence: As `read_sentences` gives it.
-        title: The document's, may be empty; its entity is the head where the sentence is about it.
         most: How many at most.
 
     Returns:
         (head, relation, tail), none blank, each once.
     """
-    name = title_entity(title)
-    text = sentence.text
+    name, text = sentence.topic, sentence.text
     spans = name_spans(text)
-    head, body = _head(sentence, name, spans)
+    head, body = _head(sentence, spans)
     if not head:
         return _uncased_triples(sentence, name)[:most]
     found: dict[Triple, None] = {}
@@ -74,13 +72,13 @@ def find_triples(sentence: Sentence, title: str, *, most: int = 6) -> list[Tripl
     return list(found)[:most]
 
 
-def _head(sentence: Sentence, name: str, spans: list[tuple[int, int]]) -> tuple[str, int]:
+def _head(sentence: Sentence, spans: list[tuple[int, int]]) -> tuple[str, int]:
     """What the sentence is about, and where the rest of the sentence starts."""
-    text = sentence.text
+    name, text = sentence.topic, sentence.text
     if name and text.lower().startswith(name.lower()):
         return name, len(name)
     if sentence.subject_end:
-        return name, sentence.subject_end
+        return sentence.subject, sentence.subject_end
     first = spans[0] if spans else None
     if first is not None and first[0] <= 4:
         return (name if sentence.about_title else text[first[0] : first[1]]), first[1]

@@ -19,6 +19,8 @@ _NEXT_WORD = re.compile(r"[\"'“‘«(\[]*([^\W\d_]+)")
 _LIST_ITEM = re.compile(r"(?:[-*•·+#>|–—]+|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s")
 _LIST_NUMBER = re.compile(r"\(?\d{1,3}\Z")
 _KEY = re.compile(r"([^:;|]{1,60}): \S")
+_MARKED_HEADING = re.compile(r"#{1,6} ")
+_UNDERLINE = re.compile(r"([=~-])\1{2,}[ \t]*(?:\n|\Z)")
 _ROW_LOOK = 400  # characters of a line in which it shows that it is a row
 _WRAPPED_LINE = 45
 
@@ -131,7 +133,11 @@ def _is_line_boundary(text: str, start: int, candidate: re.Match[str]) -> bool:
         return True
     if _LIST_ITEM.match(text, candidate.end()):
         return True
-    if _are_rows(text, start, candidate):
+    if (
+        _are_rows(text, start, candidate)
+        or _MARKED_HEADING.match(text, start)
+        or _UNDERLINE.match(text, candidate.end())
+    ):
         return True
     if text[candidate.end()].islower():
         return False
