@@ -10,14 +10,14 @@ from typing import Any
 from minirag import loop
 from minirag.asking import AnyIndex, Limits, Way, ask_in_time, check_question, retrieve_alone
 from minirag.filtering import Where
-from minirag.models import VARIABLE, AnyModel
+from minirag.models import OFFLINE, VARIABLE, AnyModel
 from minirag.reading import OpenIndex
 from minirag.records import Answer, Evidence, Prompts
 from minirag.streaming import AnswerStream, AsyncAnswerStream
 
 _WARNING = (
-    "answered offline, by rules that quote the documents. Give a model (Index(..., model='openai/gpt-4o-mini') or "
-    "MINIRAG_MODEL) for answers by an LLM, or model='offline' to silence this"
+    "answered offline, by rules that quote the documents{though}. Give a model (Index(..., "
+    "model='openai/gpt-4o-mini') or MINIRAG_MODEL) for answers by an LLM, or model='offline' to silence this"
 )
 
 
@@ -175,4 +175,6 @@ def _warn_offline(index: AnyIndex, model: object) -> None:
     """Say, at the caller's line, that nobody chose the weaker engine."""
     chosen = index.model_is_chosen if isinstance(index, OpenIndex) else bool(os.environ.get(VARIABLE))
     if not model and not chosen:
-        warnings.warn(_WARNING, stacklevel=3)
+        built_by = index.built_by if isinstance(index, OpenIndex) else ""
+        though = f", though the index was built by {built_by}" if built_by not in ("", OFFLINE) else ""
+        warnings.warn(_WARNING.format(though=though), stacklevel=3)

@@ -14,7 +14,7 @@ from minirag.doubting import find_doubts
 from minirag.errors import TimeLimitError
 from minirag.filtering import Where, parse_filter
 from minirag.index import Index
-from minirag.models import AnyModel
+from minirag.models import OFFLINE, AnyModel
 from minirag.prompting import check_prompts_of_asking
 from minirag.ranking import check_k
 from minirag.reading import OpenIndex
@@ -123,7 +123,8 @@ async def ask_counted(
         reading = await _read(question, evidence, reasoner, tell)
         strategy = way.strategy or default_strategy(reasoner.model)
         usage = ledger.total(seconds=ledger.now())
-        trace = Trace(strategy, usage.seconds, retrieved, _searches(question, evidence, retrieved), tuple(ledger.calls))
+        searches = _searches(question, evidence, retrieved)
+        trace = Trace(strategy, usage.seconds, retrieved, searches, tuple(ledger.calls), _notes(opened, reasoner))
         citations = _cite((snapshot, opened.snapshot), [evidence.hits[item] for item in reading.items])
         _log.info("answered by %s with %s: %s", strategy, reasoner.model, describe_usage(usage))
         return Answer(
@@ -142,6 +143,13 @@ async def ask_counted(
             trace=trace,
             doubts=find_doubts(reading, evidence.hits, citations, question=question),
         )
+
+
+def _notes(index: OpenIndex, reasoner: Reasoner) -> tuple[str, ...]:
+    """That rules answered from what an LLM had built: few mean that."""
+    if who_does(reasoner, "read").model != OFFLINE or index.built_by in ("", OFFLINE):
+        return ()
+    return (f"answered offline; the index was built by {index.built_by}: name a model for answers by an LLM",)
 
 
 def _searches(question: str, evidence: Evidence, seconds: float) -> tuple[Search, ...]:

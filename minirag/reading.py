@@ -209,6 +209,11 @@ class OpenIndex(Shareable):
         return self._models.chosen
 
     @property
+    def built_by(self) -> str:
+        """The name of the model that extracted what was added last; "" where nothing was."""
+        return str(self._store.snapshot.header.get("model") or "")
+
+    @property
     def settings(self) -> Settings:
         """How it is built."""
         return Settings(**self._store.snapshot.header["settings"])

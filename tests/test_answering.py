@@ -73,6 +73,21 @@ def test_offline_by_default_warns_once_and_by_name_does_not(path: Path, monkeypa
         ask(QUESTION, path, model="offline")
 
 
+def test_offline_answers_from_what_a_model_built_say_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MINIRAG_MODEL", raising=False)
+    with Loopback() as server, Index(tmp_path / "b.usearch", model="openai/any", api_base=server.api_base) as index:
+        index.add([Document("a", "Aylwin was directed by Henry Edwards.", "Aylwin")], progress=False)
+        assert ask(QUESTION, index).trace.notes == ()
+    with Index(tmp_path / "b.usearch", mode="r") as index:
+        with pytest.warns(
+            UserWarning, match=r"^answered offline, by .+, though the index was built by openai/any\. Give"
+        ):
+            answer = ask(QUESTION, index)
+        told = "answered offline; the index was built by openai/any: name a model for answers by an LLM"
+        assert answer.trace.to_dict()["notes"] == (told,)
+        assert json.loads(answer.trace.to_json())["notes"] == [told]
+
+
 def test_an_empty_index_answers_that_it_found_nothing(tmp_path: Path) -> None:
     with Index(tmp_path / "empty.usearch", model="offline") as index:
         for strategy in ("naive", "indexrag"):

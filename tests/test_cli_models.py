@@ -45,6 +45,9 @@ def test_the_models_that_were_called_are_named(corpus: Path, tmp_path: Path) -> 
     with Loopback(lambda request: replace(honest(request), usage=None)) as server:
         options = ["--model", "openai/plain", "--api-base", server.api_base]
         built = run("index", corpus, "--index", path, *options, "--model-for", "bridge=openai/strong")
+        plain = run("ask", "Who kept the ledgers of Holm3?", "--index", path, "--json")
+        assert plain.stderr.endswith("name one by --model or MINIRAG_MODEL (the index was built by openai/plain)\n")
+        assert "built by openai/plain" in json.loads(plain.stdout)["trace"]["notes"][0]
         assert f"\nopenai/plain, openai/strong: {len(server.requests)} calls, tokens and cost unknown, " in built.stdout
         names = ["--strategy", "kirag", "--model-for", "read=openai/strong", "--model-for", "extend=openai/small"]
         asked = run("ask", "Who kept the ledgers of Holm3?", "--index", path, *options, *names)

@@ -83,6 +83,7 @@ def ask(
     if page is not None:
         check_not_over(page, path)
     with Index(path, mode="r", **model_arguments(model, api_base, price)) as opened:
+        built_by = opened.built_by
         how: dict[str, Any] = {"strategy": strategy, "k": k, "where": where, "prompts": prompts, "max_cost": max_cost}
         how |= {"time_limit": time_limit, **chosen}
         streams = shows_stream(as_json=as_json) and not (no_stream or quiet)
@@ -91,7 +92,7 @@ def ask(
         else:
             answer = answering.ask(question, opened, **how)
     if not quiet:
-        note_offline(model, "answered")
+        note_offline(model, "answered", built_by=built_by)
     if page is not None:
         write_page(page, answer.to_html())
     if as_json:

@@ -102,7 +102,7 @@ def index(
         ) as opened,
     ):
         if not quiet:
-            note_offline(model, "indexing")
+            note_offline(model, "indexing", built_by=opened.built_by)
         try:
             add = partial(opened.add, paths, progress=shows_bars(quiet=quiet), max_cost=max_cost, prune=prune)
             report = add(reextract=reextract, on_skip=skipped.append, prune_most=1.0 if yes else MOST)

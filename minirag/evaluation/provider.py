@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from textwrap import fill
 from typing import Any
 
 from minirag.evaluation.faults import broken_body, cut, doubled, empty_choices, fenced, refusal, status, truncated
@@ -121,14 +122,43 @@ def running_provider(*, rate: float, delay: float) -> Iterator[Provider]:
             provider.report.update(json.loads(said))
 
 
+_HELP = """\
+Serve a failing provider on 127.0.0.1: try there what minirag does when calls fail, without a key or a cent.
+
+It answers minirag's own prompts by rules, as any model name, and prints its address (api_base) first. When its standard
+input closes (Ctrl-D), it prints one line of JSON with what it did: `requests`, `kinds` (how many met with what),
+`answered_twice` (questions that got two usable answers) and `met` (by task, what each question met with, in order).
+"""
+_EPILOG = f"""\
+{{kinds}}
+"429, Retry-After" asks to wait {ASKED_TO_WAIT:.0f} s. "late" comes after {LATE:.0f} s: a client whose timeout is
+shorter asks again. "fenced" and "doubled" can be read all the same, and "refusal" is named as the document's failure;
+after the others minirag asks again.
+
+Example, in two terminals:
+  python -m minirag.evaluation.provider --port 8700 --rate 0.3
+  minirag index docs/ --index try.usearch --model openai/any --api-base http://127.0.0.1:8700/v1 --timeout 2 -v
+"""
+
+
+def _arguments() -> argparse.ArgumentParser:
+    kinds = fill(f"A request that fails meets one of these: {'; '.join(_faults({'facts': []}, 0.0))}.", 119)
+    form = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {__spec__.name}", description=_HELP, epilog=_EPILOG.format(kinds=kinds), formatter_class=form
+    )
+    parser.add_argument("--rate", type=float, default=0.3, help="share of the requests that fail, 0 to 1 [%(default)s]")
+    parser.add_argument("--delay", type=float, default=0.2, help="seconds before each answer [%(default)s]")
+    parser.add_argument("--port", type=int, default=0, help="where it listens; 0 takes a free one [%(default)s]")
+    parser.add_argument("--seed", type=int, default=0, help="of the dice that choose what fails [%(default)s]")
+    return parser
+
+
 def main() -> None:
     """Serve until standard input closes."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rate", type=float, default=0.3, help="share of the requests that meet a fault")
-    parser.add_argument("--delay", type=float, default=0.2, help="seconds before each answer")
-    options = parser.parse_args()
-    model = FailingModel(options.rate, delay=options.delay)
-    with Loopback(model) as server:
+    options = _arguments().parse_args()
+    model = FailingModel(options.rate, delay=options.delay, seed=options.seed)
+    with Loopback(model, port=options.port) as server:
         sys.stdout.write(server.api_base + "\n")
         sys.stdout.flush()
         sys.stdin.read()

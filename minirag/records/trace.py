@@ -34,6 +34,7 @@ class Trace:
         retrieval_seconds: Of them, before reading: the searches, and the calls that a strategy made between them.
         searches: In order.
         calls: To models, in the order in which they ended; none offline.
+        notes: What one should know of it: that it was answered offline from what an LLM had built.
     """
 
     strategy: str = ""
@@ -41,6 +42,7 @@ class Trace:
     retrieval_seconds: float = 0.0
     searches: tuple[Search, ...] = ()
     calls: tuple[Call, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
