@@ -5,12 +5,14 @@
     ├── IndexFileError             about the file on disk; has `path`
     │   ├── IndexMissingError      nothing there, and the mode does not create
     │   ├── IndexCorruptError      damage; has `section`
+    │   │   └── NotAnIndexError    a file in which nothing of minirag's is to be found
     │   ├── IndexVersionError      written by a newer minirag
     │   ├── IndexLockedError       another writer has it; has `holder` (a process id or None)
     │   ├── IndexReadOnlyError     a write on an index that was opened with mode="r"
     │   ├── IndexClosedError       used after close()
     │   ├── IndexWriteError        the disk refused: full, no permission, vanished folder
     │   └── EncoderMismatchError   the vectors in the file came from another encoder
+    ├── UnknownIdError             no document or passage has such an id; a `KeyError`, too; has `id` and `near`
     ├── OutputError                a file to be written for people that could not be; has `path`
     ├── BudgetExceededError        the next call might cost more than is left of max_cost; has what was done
     ├── EncoderError               an encoder that cannot be loaded or run
@@ -27,7 +29,7 @@ the facts are attributes too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +46,25 @@ class MiniragError(Exception):
 
 class InputError(MiniragError):
     """A document, file or setting that cannot be used. The message names it and says why."""
+
+
+class UnknownIdError(MiniragError, KeyError):
+    """No document or passage has such an id.
+
+    Attributes:
+        id: As it was given.
+        near: Ids that are there and much like it; empty where there are too many to compare.
+    """
+
+    def __init__(self, kind: str, id: object, *, near: Sequence[str] = (), hint: str = "") -> None:
+        """Say what was looked for, and what was perhaps meant."""
+        self.id, self.near = id, tuple(near)
+        meant = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+        super().__init__(f"no {kind} has the id {id!r}.{meant}{hint}")
+
+    def __str__(self) -> str:
+        """The message, not its `repr`, as a `KeyError` would have it."""
+        return str(self.args[0])
 
 
 class OutputError(MiniragError):
@@ -87,6 +108,15 @@ class IndexCorruptError(IndexFileError):
         """Name the damaged section."""
         self.section = section
         super().__init__(path, f"{section} is damaged: {message}")
+
+
+class NotAnIndexError(IndexCorruptError):
+    """A file that nobody would take for an index: empty, a text, a PDF; or one that lost all that minirag wrote."""
+
+    def __init__(self, path: Path | str, message: str) -> None:
+        """Say what it is instead."""
+        super().__init__(path, "trailer", message)
+        self.args = (f"{self.path}: is no minirag index{message}",)
 
 
 class IndexVersionError(IndexFileError):

@@ -219,16 +219,17 @@ class Index(OpenIndex):
         return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
     async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress, ledger: Ledger) -> Usage:
-        from minirag.encoder import aligner_of, close_encoder
+        from minirag.encoder import close_encoder
         from minirag.reembedding import reembed_store
 
         opened = open_encoder(encoder, prices=self._models.prices)
         async with self._turn:
             await reembed_store(self._store, opened, encoder, progress=progress, ledger=ledger)
             closing, self._store = self._store, Store(self._store.path, mode="a", normalise=normalise_name)
-            replaced, self.encoder, self.aligner = self.encoder, opened, aligner_of(opened)
+            replaced = self._encoder
+            self._use_encoder(opened)
             closing.close()
-            if replaced is not opened:
+            if replaced is not None and replaced is not opened:
                 await asyncio.to_thread(close_encoder, replaced)
         return ledger.total(seconds=ledger.now())
 
@@ -425,7 +426,7 @@ def open_to_estimate(
             yield index
         return
     with TemporaryDirectory() as scratch, Index(Path(scratch) / "empty.usearch", **arguments) as index:
-        index.encoder = open_encoder(encoder, prices=arguments.get("prices"))  # a new file asks for its dimensions
+        index._use_encoder(open_encoder(encoder, prices=arguments.get("prices")))  # a new file asks for its dimensions
         yield index
 
 

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar
 
 from minirag.encoder import OnnxEncoder, Query, aligner_of, close_encoder, describe_encoders, open_encoder
-from minirag.errors import EncoderMismatchError
+from minirag.errors import EncoderError, EncoderMismatchError, UnknownIdError
 from minirag.filtering import Filter, Where, join_filters, parse_filter
 from minirag.models import AnyModel, Models
 from minirag.prompting import check_prompts, keep_prompts, prompts_in
@@ -64,6 +64,7 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
+_COMPARED = 2_000  # ids with which one that is not there is compared
 
 
 class OpenIndex(Shareable):
@@ -71,9 +72,6 @@ class OpenIndex(Shareable):
 
     Attributes:
         path: The file.
-        encoder: Encodes passages, facts and bridging facts, and what is compared with them.
-        aligner: Encodes triples, and what is compared with them: the encoder itself, or beside a hosted one the one
-            that minirag ships.
     """
 
     def __init__(
@@ -112,7 +110,8 @@ class OpenIndex(Shareable):
             IndexMissingError: When there is none and mode is "r", or its folder does not exist.
             IndexCorruptError: When the file is damaged or no index.
             IndexVersionError: When a newer minirag wrote it.
-            EncoderMismatchError: When the file was built with another encoder or aligner.
+            EncoderMismatchError: When the file was built with another encoder or aligner than `encoder`. Without that,
+                a file whose own encoder is not to be had opens all the same, for all that encodes nothing.
             ValueError: On a wrong mode, when `settings` differ from the file's own, or when `prompts` do not fit.
         """
         if mode not in ("a", "r"):
@@ -123,13 +122,20 @@ class OpenIndex(Shareable):
         self._models = Models(model, llm_options, models)
         self._turns: dict[int, asyncio.Lock] = {}
         self._filter: Filter | None = None
+        self._encoder: Encoder | None = None
+        self._aligner: Encoder | None = None
+        self._lacking: EncoderError | EncoderMismatchError | None = None
         prices = llm_options.get("prices")
         given = None if encoder is None else open_encoder(encoder, prices=prices)
         self._store = self._open_store(mode, given, encoder, settings)
-        header = self._store.snapshot.header
-        self.encoder: Encoder = given or open_encoder(header["encoder"]["source"], prices=prices)
-        self.aligner: Encoder = aligner_of(self.encoder)
-        self._check_encoders(header)
+        try:
+            source = self._store.snapshot.header["encoder"]["source"]
+            self._use_encoder(given or open_encoder(source, prices=prices))
+            self._check_encoders()
+        except (EncoderError, EncoderMismatchError) as error:
+            if given is not None:
+                raise
+            self._lacking = error
         if settings is not None and settings != self.settings:
             raise ValueError(
                 f"{self.path} was built with {self._differing(settings)}: settings are fixed when it is created"
@@ -145,15 +151,17 @@ class OpenIndex(Shareable):
         header = new_header(opened or open_encoder(None), encoder, settings or Settings())
         return Store.create(self.path, header=header, normalise=normalise_name)
 
-    def _check_encoders(self, header: Mapping[str, Any]) -> None:
+    def _use_encoder(self, encoder: Encoder) -> None:
+        self._encoder, self._aligner, self._lacking = encoder, aligner_of(encoder), None
+
+    def _check_encoders(self) -> None:
+        header, encoder, aligner = self._store.snapshot.header, self.encoder, self.aligner
         known, known_aligner = header["encoder"], aligner_in(header)
-        if self.encoder.fingerprint != known["fingerprint"]:
-            raise EncoderMismatchError(self.path, built_with=known["name"], given=self.encoder.name)
-        if self.aligner.fingerprint != known_aligner["fingerprint"]:
+        if encoder.fingerprint != known["fingerprint"]:
+            raise EncoderMismatchError(self.path, built_with=known["name"], given=encoder.name)
+        if aligner.fingerprint != known_aligner["fingerprint"]:
             remedy = "Its triples are to be encoded by the one that minirag ships: minirag repair OLD NEW does that"
-            raise EncoderMismatchError(
-                self.path, built_with=known_aligner["name"], given=self.aligner.name, remedy=remedy
-            )
+            raise EncoderMismatchError(self.path, built_with=known_aligner["name"], given=aligner.name, remedy=remedy)
 
     def _differing(self, settings: Settings) -> str:
         own, given = asdict(self.settings), asdict(settings)
@@ -185,9 +193,44 @@ class OpenIndex(Shareable):
         """Let go of the file and of connections; using the index afterwards is an `IndexClosedError`."""
         self._store.close()
         self._models.close()
-        close_encoder(self.encoder)
+        if self._encoder is not None:
+            close_encoder(self._encoder)
 
     # --- what is in it ---------------------------------------------------------------------------------------------
+
+    @property
+    def encoder(self) -> Encoder:
+        """Encodes passages, facts and bridging facts, and what is compared with them.
+
+        Raises:
+            EncoderMismatchError: When the file was built with another one than is to be had, as by an older minirag.
+            EncoderError: When the one that the file names cannot be loaded.
+        """
+        return self._usable(self._encoder)
+
+    @property
+    def aligner(self) -> Encoder:
+        """Encodes triples, and what is compared with them: the encoder, or beside a hosted one the one that ships.
+
+        Raises:
+            EncoderMismatchError: As for `encoder`.
+            EncoderError: Likewise.
+        """
+        return self._usable(self._aligner)
+
+    def _usable(self, encoder: Encoder | None) -> Encoder:
+        if encoder is None or self._lacking is not None:
+            raise self._lacking or EncoderError(f"{self.path} has no encoder")
+        return encoder
+
+    def require_encoder(self) -> None:
+        """See whether texts can be encoded as those of the file were: what raises then raises when one is to be.
+
+        Raises:
+            EncoderMismatchError: As for `encoder`.
+            EncoderError: Likewise.
+        """
+        self._usable(self._encoder)
 
     @property
     def model(self) -> str:
@@ -281,23 +324,31 @@ class OpenIndex(Shareable):
         """A document by its id, as it was added.
 
         Raises:
-            KeyError: When there is none.
+            UnknownIdError: When there is none; a `KeyError`, too.
         """
         found = find_document(self.snapshot, document_id)
         if found is None:
-            raise KeyError(document_id)
+            raise UnknownIdError("document", document_id, near=self._ids_near(document_id))
         return found
 
     def passage(self, passage_id: str) -> Passage:
         """A passage by its id.
 
         Raises:
-            KeyError: When there is none.
+            UnknownIdError: When there is none; a `KeyError`, too.
         """
         found = find_passage(self.snapshot, passage_id)
         if found is None:
-            raise KeyError(passage_id)
+            near = self._ids_near(passage_id.rpartition("#")[0] or passage_id)
+            hint = " Hits and citations have the ids of passages, which begin with their document's"
+            raise UnknownIdError("passage", passage_id, hint=hint + (f", as {near[0]!r}" if near else ""))
         return found.passage
+
+    def _ids_near(self, document_id: str) -> list[str]:
+        """Ids of documents that one may have meant; none where it would take long to find them."""
+        if self.snapshot.count("documents") > _COMPARED:
+            return []
+        return get_close_matches(document_id, self.document_ids(), n=2, cutoff=0.7)
 
     def info(self) -> IndexInfo:
         """Counts, encoder, model, settings, cost and size."""
@@ -321,7 +372,7 @@ class OpenIndex(Shareable):
             prompts=self.prompts,
             usage=usage_in(header),
             bytes=snapshot.size,
-            commits=snapshot.contents.commit,
+            commit=snapshot.contents.commit,
             segments=len(snapshot.segments),
         )
 

@@ -583,7 +583,7 @@ def test_debug_brings_the_traceback(folder: Path) -> None:
         done = run_process(*arguments, cwd=folder)
         assert done.returncode == 1
         assert done.stderr.startswith(b"Traceback (most recent call last):")
-        assert b"minirag.errors.IndexCorruptError" in done.stderr
+        assert b"minirag.errors.NotAnIndexError" in done.stderr
 
 
 # --- with a model --------------------------------------------------------------------------------------------------

@@ -233,15 +233,19 @@ def test_a_newer_format_is_refused(original: Path, tmp_path: Path) -> None:
 def _strangers() -> Iterator[tuple[str, bytes]]:
     graph = usearch.index.Index(ndim=8, dtype="f32")
     graph.add(1, np.ones(8, np.float32))
-    yield "the file is empty", b""
-    yield "a usearch index is in it, but no minirag part", bytes(graph.save() or b"")
-    yield "an SQLite database", b"SQLite format 3\x00" + bytes(4_000)
-    yield "a PDF", b"%PDF-1.7\n" + bytes(3_000)
-    yield "a zip archive", b"PK\x03\x04" + bytes(100)
-    yield "a gzip archive", b"\x1f\x8b\x08" + bytes(100)
-    yield "no whole commit is in it", b"Dear diary, today I met minirag\x00 again."
-    yield "no whole commit is in it", b"m"
-    yield "no whole commit is in it", b"\xff" * 100
+    yield "is no minirag index: the file is empty", b""
+    yield "is no minirag index, or one that lost its end: a usearch index is in it", bytes(graph.save() or b"")
+    yield "is no minirag index, but an SQLite database", b"SQLite format 3\x00" + bytes(4_000)
+    yield "is no minirag index, but a PDF", b"%PDF-1.7\n" + bytes(3_000)
+    yield "is no minirag index, but a zip archive", b"PK\x03\x04" + bytes(100)
+    yield "is no minirag index, but a gzip archive", b"\x1f\x8b\x08" + bytes(100)
+    yield "is no minirag index, but a web page", b"<!DOCTYPE html><p>Hello"
+    yield r"is no minirag index, but a text\. To have it in one: minirag index FILE", b"Dear diary, today I met Ada."
+    yield "is no minirag index, but a text", "é".encode() * 150  # the 256 bytes that are looked at end in a character
+    yield "is no minirag index, but a text", ("x" + "é" * 150).encode()
+    yield "trailer is damaged: no whole commit is in it", b"Dear diary, today I met minirag\x00 again."
+    yield "is no minirag index, or one that lost its end", b"\x00m"
+    yield "is no minirag index, or one that lost its end", b"\xff" * 100
 
 
 def test_what_is_no_index_is_told_from_one(tmp_path: Path) -> None:

@@ -15,8 +15,10 @@ from minirag.errors import (
     InputError,
     LLMReplyError,
     MiniragError,
+    NotAnIndexError,
     OutputError,
     TimeLimitError,
+    UnknownIdError,
 )
 
 
@@ -25,6 +27,8 @@ from minirag.errors import (
     [
         InputError("text is blank"),
         IndexCorruptError("a.usearch", "trailer", "too short"),
+        NotAnIndexError("a.usearch", ", but a PDF"),
+        UnknownIdError("document", "nope", near=["rope"]),
         IndexVersionError("a.usearch", found=9, supported=1),
         IndexLockedError("a.usearch", 42),
         IndexWriteError("a.usearch", "the disk is full", needed=5),

@@ -17,6 +17,8 @@ from minirag.errors import (
     IndexFileError,
     IndexMissingError,
     IndexReadOnlyError,
+    NotAnIndexError,
+    UnknownIdError,
 )
 
 AYLWIN = Document("aylwin", "Aylwin is a 1920 British silent film. It was directed by Henry Edwards.", "Aylwin (film)")
@@ -240,8 +242,9 @@ def test_a_closed_index_says_so(index: Index) -> None:
 
 def test_a_file_that_is_no_index(path: Path) -> None:
     path.write_text("just text", encoding="utf-8")
-    with pytest.raises(IndexCorruptError, match="trailer is damaged"):
+    with pytest.raises(NotAnIndexError, match="is no minirag index, but a text") as caught:
         Index(path)
+    assert isinstance(caught.value, IndexCorruptError)
     assert path.read_text(encoding="utf-8") == "just text"
 
 
@@ -257,8 +260,19 @@ def test_refresh_moves_to_the_newest_commit(index: Index, path: Path) -> None:
 def test_passage_by_id(index: Index) -> None:
     (hit,) = index.search("lake", k=1, kinds=["passage"])
     assert index.passage(hit.id).text == LAKE.text
-    with pytest.raises(KeyError, match="lake#7"):
+    with pytest.raises(UnknownIdError, match=r"no passage has the id 'lake#7-00000000'\. Hits .*, as 'lake'") as caught:
         index.passage("lake#7-00000000")
+    assert isinstance(caught.value, KeyError)
+    assert (caught.value.id, caught.value.near) == ("lake#7-00000000", ())
+
+
+def test_document_by_id(index: Index) -> None:
+    assert index.document("lake").text == LAKE.text
+    with pytest.raises(UnknownIdError, match=r"^no document has the id 'lakes'\. Did you mean 'lake'\?$") as caught:
+        index.document("lakes")
+    assert (caught.value.id, caught.value.near) == ("lakes", ("lake",))
+    with pytest.raises(KeyError, match=r"^no document has the id 'qqqqqq'\.$"):
+        index.document("qqqqqq")
 
 
 def test_progress_can_be_listened_to(path: Path) -> None:

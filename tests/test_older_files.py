@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from minirag import Index, ask
+from minirag import Document, Index, ask
+from minirag.cli.running import program
+from minirag.errors import EncoderError, EncoderMismatchError
 from minirag.repairing import repair
 from minirag.storage.finding import find_commit
 from minirag.storage.layout import FORMAT
 from minirag.storage.snapshot import open_snapshot
+from minirag.storage.store import Store
 from tests.older_files import make_older
 from tests.stored import answers_of, contents_of, make_documents, open_offline, shipped_encoder, vectors_of
 
@@ -90,3 +95,79 @@ def test_damaged_it_is_repaired(older: Path, section: str) -> None:
     assert repair(older, new, encoder=shipped_encoder(), progress=False).lossless
     assert contents_of(open_snapshot(new)) == contents
     assert format_of(new) == FORMAT
+
+
+# --- whose encoder is not to be had ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def first(older: Path) -> Path:
+    """As minirag 0.2 left it: its encoder is not the one that ships any more."""
+    return with_encoder(older, name="minirag-aligner-1", fingerprint="0" * 16)
+
+
+def with_encoder(path: Path, **changed: str) -> Path:
+    store = Store(path, mode="a", normalise=str)
+    encoder = store.snapshot.header["encoder"] | changed
+    header = {name: value for name, value in store.snapshot.header.items() if name != "aligner"}
+    with store.writing():
+        store.replace_all(store.read_all(), {**header, "encoder": encoder})
+    store.close()
+    return path
+
+
+def run(*arguments: object) -> str:
+    result = CliRunner().invoke(program, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_what_encodes_nothing_works_with_it(first: Path, tmp_path: Path) -> None:
+    assert "minirag-aligner-1, 384 dimensions" in run("info", first)
+    assert len(run("info", first, "--documents").splitlines()) == 12
+    assert "Everything holds" in run("info", first, "--verify")
+    assert "MB before" in run("compact", "--index", first)
+    run("export", first, "-o", tmp_path / "notes.jsonl", "--no-vectors", "-q")
+    run("export", first, "-o", tmp_path / "notes.graphml", "-q")
+    run("graph", first, "-o", tmp_path / "notes.html", "-q")
+    assert (tmp_path / "notes.html").stat().st_size > 0
+    found = json.loads(run("search", "Who wrote The Harbour Book 3?", "--index", first, "--mode", "lexical", "--json"))[
+        "hits"
+    ]
+    assert found[0]["document_ids"] == ["doc3"]
+    with Index(first, model="offline") as index:
+        assert index.passage(found[0]["id"]).document_id == index.document("doc3").id
+
+
+def test_what_encodes_asks_for_it(first: Path) -> None:
+    before = first.read_bytes()
+    with Index(first, model="offline") as index:
+        for call in (
+            lambda: index.search("harbour"),
+            lambda: index.add(Document("new", "Ada Brell sailed to Oslo."), progress=False),
+            lambda: index.delete("doc3", progress=False),
+            lambda: index.estimate("Ada Brell sailed to Oslo.", progress=False),
+            lambda: ask("Who wrote The Harbour Book 3?", index),
+            index.require_encoder,
+        ):
+            with pytest.raises(
+                EncoderMismatchError, match=r"with encoder minirag-aligner-1, but .* minirag reembed FILE"
+            ):
+                call()
+        assert index.filtered({}).info().documents == 12
+        assert first.read_bytes() == before
+        index.reembed(None, progress=False)
+        assert index.search("harbour")
+        index.require_encoder()
+    with pytest.raises(EncoderMismatchError, match="was built with encoder"):
+        Index(with_encoder(first, name="older", fingerprint="1" * 16), encoder=shipped_encoder())
+
+
+def test_a_folder_that_is_gone_is_told_when_it_is_needed(older: Path, tmp_path: Path) -> None:
+    path = with_encoder(older, source=str(tmp_path / "gone"), fingerprint="0" * 16)
+    with Index(path, mode="r", model="offline") as index:
+        assert len(index) == 12
+        with pytest.raises(EncoderError, match=r"gone lacks config\.json"):
+            index.search("harbour")
+    result = CliRunner().invoke(program, ["search", "harbour", "--index", str(path)])
+    assert (result.exit_code, "gone lacks config.json" in result.stderr) == (1, True)

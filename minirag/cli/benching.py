@@ -53,7 +53,8 @@ def bench(
     if scaling is not None:
         if path is not None:
             require_index(path)
-            Index(path, mode="r", model=OFFLINE).close()  # what is wrong with it is told now, and not by a child
+            with Index(path, mode="r", model=OFFLINE) as opened:
+                opened.require_encoder()  # what is wrong with it is told now, and not by a child
         _scale(folder, scaling, _parse_sizes(sizes, quick=quick), index=path, progress=shows_bars(quiet=quiet))
         return
     if sizes or path:

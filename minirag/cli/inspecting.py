@@ -67,7 +67,7 @@ def _verify(path: Path, *, as_json: bool) -> None:
 def _echo_info(found: IndexInfo) -> None:
     rows = [
         ("file", found.path),
-        ("size", f"{found.bytes / 1e6:,.2f} MB, {count(found.commits, 'commit')}, {count(found.segments, 'segment')}"),
+        ("size", f"{found.bytes / 1e6:,.2f} MB, commit {found.commit:,}, {count(found.segments, 'segment')}"),
         *((name, f"{getattr(found, name):,}") for name in ("documents", "passages", "facts", "triples")),
         ("bridging facts", f"{found.bridges:,}, of {count(found.bridge_entities, 'name')}"),
         ("to be bridged", count(found.pending, "name")),

@@ -68,6 +68,7 @@ def mcp(
     else:
         require_index(chosen)
     with Index(chosen, mode="a" if writable else "r", **model_arguments(model, api_base)) as opened:
+        opened.require_encoder()
         note_offline(model, "answering", built_by=opened.built_by)
         way = Way(strategy, k, where=where, options=given)
         build_server(opened, way=way, writable=writable, about=about, version=__version__).run()

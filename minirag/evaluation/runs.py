@@ -108,11 +108,13 @@ def evaluate(
         BudgetExceededError: When the next call might cost more than `max_cost` leaves; what was answered before is in
             `resume`, and `error.report` tells how much that is.
         LLMSetupError: If the model cannot be called at all; what was answered before is in `resume`.
-        IndexFileError: If the index cannot be read.
+        IndexFileError: If the index cannot be read, or was built with another encoder than is to be had.
+        EncoderError: If its encoder cannot be loaded.
     """
     questions = dataset.sample(limit, seed=seed).questions
     _check_gold(questions, dataset.absent, index)
     scorer(scoring)
+    index.require_encoder()
     info = index.info()
     asking = Asking(index, strategy, model, k, read, options, scoring, Budget.of(max_cost))
     if concurrency is None:

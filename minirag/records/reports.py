@@ -108,7 +108,8 @@ class IndexInfo:
         settings: How it is built.
         usage: What building it took, over its life.
         bytes: Size of the file.
-        commits: How many there were.
+        commit: The number of the last commit: how many there were, the one that started the file included. How many
+            of them still lie in the file, `Index.verify` tells.
         segments: Parts that it lies in; 1 after compaction.
         prompts: What is special about its prompts.
     """
@@ -128,7 +129,7 @@ class IndexInfo:
     settings: Settings
     usage: Usage
     bytes: int
-    commits: int
+    commit: int
     segments: int
     prompts: Prompts = field(default_factory=Prompts)
 

@@ -12,15 +12,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from minirag.errors import IndexCorruptError, IndexVersionError
+from minirag.errors import IndexCorruptError, IndexVersionError, NotAnIndexError
 from minirag.storage.layout import FORMAT, MAGIC, OLDEST_FORMAT, TRAILER_SIZE, Contents, checksum, unpack_trailer
 
 _WINDOW = 1 << 20
+_COPY_AGAIN = "Copy it again, or restore a backup"
 _KNOWN = (
     (b"SQLite format 3", "an SQLite database"),
     (b"%PDF-", "a PDF"),
     (b"PK\x03\x04", "a zip archive"),
     (b"\x1f\x8b", "a gzip archive: unpack it first"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x93NUMPY", "a numpy array"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<html", "a web page"),
 )
 
 
@@ -45,12 +52,15 @@ def find_commit(path: Path, file: IO[bytes]) -> Commit:
     """The last whole commit of a file.
 
     Raises:
-        IndexCorruptError: When there is none.
+        NotAnIndexError: When it was never one, or lost all that would show it.
+        IndexCorruptError: When there is none, but what minirag writes at the end of one.
         IndexVersionError: When a newer minirag wrote it.
     """
     for commit in find_commits(path, file):
         return commit
-    raise IndexCorruptError(path, "trailer", _what_is_it(file))
+    if any(True for _ in _places(file, os.fstat(file.fileno()).st_size)):
+        raise IndexCorruptError(path, "trailer", f"no whole commit is in it. {_COPY_AGAIN}")
+    raise NotAnIndexError(path, _what_is_it(file))
 
 
 def find_commits(path: Path, file: IO[bytes]) -> Iterator[Commit]:
@@ -112,22 +122,32 @@ def _commit_at(path: Path, file: IO[bytes], place: int, size: int) -> Commit | N
 
 
 def _what_is_it(file: IO[bytes]) -> str:
-    size = os.fstat(file.fileno()).st_size
-    if size == 0:
-        return "the file is empty. Delete it to start a new index"
+    """What follows "is no minirag index"."""
+    if os.fstat(file.fileno()).st_size == 0:
+        return ": the file is empty. Delete it to start a new index"
     head = read_at(file, 0, 256)
     for start, name in _KNOWN:
         if head.startswith(start):
-            return f"this is no minirag index but {name}"
+            return f", but {name}"
     if _looks_like_usearch(file, head):
         return (
-            "a usearch index is in it, but no minirag part. If usearch wrote it, open it with "
-            "usearch.index.Index.restore(path); if minirag did, it lost its end: copy it again, or restore a backup"
+            ", or one that lost its end: a usearch index is in it. If usearch wrote it, open it with "
+            f"usearch.index.Index.restore(path). If minirag did: {_COPY_AGAIN}"
         )
-    return (
-        "no whole commit is in it: this is no minirag index, or one that lost its end (an interrupted copy or "
-        "download?). Copy it again, or restore a backup"
-    )
+    if _looks_like_text(head):
+        return ", but a text. To have it in one: minirag index FILE --index INDEX"
+    return f", or one that lost its end (an interrupted copy or download?). {_COPY_AGAIN}"
+
+
+def _looks_like_text(head: bytes) -> bool:
+    """Whether it is UTF-8 without control characters; a last character may be cut off."""
+    try:
+        text = head.decode()
+    except UnicodeDecodeError as error:
+        if error.end < len(head) or not error.start:
+            return False
+        text = head[: error.start].decode()
+    return all(character.isprintable() or character in "\t\n\r\f\ufeff" for character in text)
 
 
 def _looks_like_usearch(file: IO[bytes], head: bytes) -> bool:
