@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shutil
 import textwrap
 import unicodedata
@@ -10,6 +11,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Protocol
 
+IS_ADDRESS = "is an address, and minirag fetches nothing. Download it, and give the file"
+_ADDRESS = re.compile(r"(https?|ftp|file|s3|gs)://?([^/\s]\S*)\Z", re.IGNORECASE)
 SNIPPET = 200  # characters of a passage
 _LEAD = 120  # of them, at most, before what the snippet is about
 _MOST_PLACES = 12  # of dollars, behind the point
@@ -26,6 +29,17 @@ class Spent(Protocol):
     def seconds(self) -> float: ...  # noqa: D102
     @property
     def uncounted(self) -> int: ...  # noqa: D102
+
+
+def reason_of(error: Exception) -> str:
+    """Why something went wrong, in the system's words without its number where the system refused."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def address_in(text: str) -> str | None:
+    """The address that stands where a file should, also one that lost a slash as a path did; None for all else."""
+    found = _ADDRESS.match(text)
+    return None if found is None else f"{found[1]}://{found[2]}"
 
 
 def one_line(text: str) -> str:

@@ -115,6 +115,87 @@ def test_what_the_system_refuses_elsewhere_is_its_own_reason(folder: Path) -> No
     assert not list(folder.glob("new*"))
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ask x --index ADDRESS",
+        "info ADDRESS",
+        "export ADDRESS",
+        "graph notes.usearch -o ADDRESS",
+        "import ADDRESS new.usearch",
+        "index a.txt --index ADDRESS",
+        "index a.txt --index new.usearch --prompts ADDRESS",
+        "eval ADDRESS --index notes.usearch",
+        "bench ADDRESS",
+        "train ADDRESS --out folder",
+    ],
+)
+def test_an_address_in_a_files_place_is_told_to_be_one(command: str, folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    result = run(*command.replace("ADDRESS", "https://example.com/x.json").split())
+    assert result.exit_code == WRONG_USAGE
+    assert "https://example.com/x.json is an address, and minirag fetches nothing. Download it" in told(result)
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_an_address_among_files_is_named_and_the_others_are_indexed(folder: Path) -> None:
+    result = run("index", "https://example.com/x.txt", "a.txt", "--index", "new.usearch")
+    assert result.exit_code == FAILED
+    assert result.stderr.endswith(
+        "failed: https://example.com/x.txt: is an address, and minirag fetches nothing. Download it, and give the "
+        "file\n"
+    )
+    assert Index(folder / "new.usearch", mode="r").document_ids() == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("command", "missing"),
+    [
+        ("train gone.json --out folder", "gone.json"),
+        ("train q.json --out folder --triples gone.json", "gone.json"),
+        ("import gone.jsonl new.usearch", "gone.jsonl"),
+    ],
+)
+def test_a_file_that_is_not_there_is_told_before_the_work(command: str, missing: str, folder: Path) -> None:
+    result = run(*command.split())
+    assert (result.exit_code, result.stdout) == (FAILED, "")
+    assert told(result).strip() == f"Error: {missing}: cannot be read: No such file or directory"
+    assert not (folder / "folder").exists()
+
+
+SEALED = """
+import os, sys
+from click.testing import CliRunner
+from minirag.cli import program
+def run(*arguments):
+    done = CliRunner().invoke(program, [*arguments, "-q"], prog_name="minirag")
+    print(done.exit_code, done.output, end="", sep="|")
+run("index", "a.txt", "--index", "warm.usearch")  # all is imported before root gives up its rights
+if os.geteuid() == 0:
+    os.setuid(65_534)
+run("index", "a.txt", "--index", "sealed/new.usearch")
+run("index", "a.txt", "--index", "sealed/notes.usearch")
+run("delete", "aylwin", "--index", "sealed/notes.usearch")
+run("compact", "--index", "sealed/notes.usearch")
+run("reembed", "sealed/notes.usearch")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no such permissions there")
+def test_a_place_that_may_not_be_written_is_code_2_whether_the_index_is_there_or_not(folder: Path) -> None:
+    for place in [folder, *list(folder.parents)[:2]]:
+        place.chmod(0o755)
+    (folder / "sealed").mkdir()
+    (folder / "notes.usearch").rename(folder / "sealed" / "notes.usearch")
+    (folder / "sealed").chmod(0o555)
+    command = [sys.executable, "-c", SEALED]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    (folder / "sealed").chmod(0o700)
+    assert done.stderr == ""
+    assert [line[:2] for line in done.stdout.replace("0|", "", 1).splitlines() if "|" in line] == ["2|"] * 5
+    assert done.stdout.count("Permission denied") == 5
+
+
 UNREADABLE = """
 import os, sys
 from click.testing import CliRunner

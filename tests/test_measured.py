@@ -81,3 +81,10 @@ def test_other_encoders_must_be_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(measuring.main, [str(tmp_path), str(tmp_path / "runs"), "--part", "encoders"])
     assert done.exit_code == 2
     assert "--part encoders needs the --encoder folders" in done.output
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    (tmp_path / "2wiki").mkdir()
+    (tmp_path / "file").touch()
+    done = CliRunner().invoke(measuring.main, [str(tmp_path), str(tmp_path / "file" / "runs")])
+    assert (done.exit_code, "FOLDER" in done.output, "could not be written" in done.output) == (2, True, True)

@@ -84,3 +84,9 @@ def test_the_command_writes_and_prints(cache: Path, tmp_path: Path) -> None:
 def test_an_unknown_peer_is_named(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, [str(DEMO), "--peer", "faiss", "--json", str(tmp_path / "peers.json")])
     assert (done.exit_code, done.output.startswith("Error: there is no peer 'faiss', only 'bm25s'")) == (1, True)
+
+
+def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
+    done = CliRunner().invoke(main, [str(DEMO), "--environments", str(tmp_path), "--json", str(tmp_path / "no" / "x")])
+    assert (done.exit_code, f"there is no folder {tmp_path / 'no'}" in done.output) == (1, True)
+    assert not list(tmp_path.iterdir())

@@ -1,3 +1,6 @@
+import tracemalloc
+import zlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +12,7 @@ from minirag.storage.tables import (
     MultiMap,
     Pages,
     decode_numbers,
+    decode_page,
     encode_numbers,
     encode_pages,
     hash_key,
@@ -43,6 +47,40 @@ def test_rows_of_any_length_find_a_page(length: int) -> None:
     assert [read[row] for row in reversed(range(len(rows)))] == rows[::-1]
     with pytest.raises(IndexError):
         read[len(rows)]
+
+
+def made_up(page: bytes, *, count: int) -> Pages:
+    return Pages(memoryview(page), np.array([(0, 0, 0), (len(page), count, 0)], "<u8"))
+
+
+@pytest.mark.parametrize(
+    ("page", "count", "message"),
+    [
+        (zlib.compress(b'"a"\n' * 2 + b" " * PAGE), 2, "a page of 2 rows holds something else"),
+        (zlib.compress(b'"a"\n' * 3), 2, "a page of 2 rows holds something else"),
+        (zlib.compress(b'"a"\n' * 2)[:-4], 2, "a page of 2 rows holds something else"),
+        (b"no page", 1, "a page cannot be inflated: "),
+        (b"", 1, "a page of 1 rows holds something else"),
+    ],
+)
+def test_a_page_that_somebody_made_up_is_refused(page: bytes, count: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        made_up(page, count=count)[0]
+    damaged = Pages(memoryview(page), made_up(page, count=count)._table, damaged=KeyError)
+    with pytest.raises(KeyError, match=message):
+        damaged[0]
+
+
+def test_no_page_is_inflated_beyond_what_it_may_hold() -> None:
+    stream = zlib.compressobj(9)
+    bomb = b"".join(stream.compress(bytes(1 << 20)) for _ in range(100)) + stream.flush()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match="holds something else"):
+            decode_page(bomb, 2)
+        assert tracemalloc.get_traced_memory()[1] < 3 * len(bomb)  # what is not inflated is copied
+    finally:
+        tracemalloc.stop()
 
 
 def test_pages_are_small() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from minirag.cli.choices import Place
 from minirag.cli.options import FILE, quiet_option, shows_bars
 from minirag.cli.places import require_file, require_index
 from minirag.cli.printing import echo_note
@@ -19,7 +20,7 @@ from minirag.output import write_text
 
 
 @command(epilog="\b\nExample:\n  minirag bench data/2wiki --json bench.json")
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=Place(path_type=Path))
 @click.option("--quick", is_flag=True, help="Repeat next to nothing: shows that it runs; limits do not count.")
 @click.option("--json", "output", metavar="FILE", type=FILE, help="Write all figures there.")
 @click.option(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from minirag.wording import did_you_mean
+from minirag.wording import IS_ADDRESS, address_in, did_you_mean
 
 
 class Choice(click.Choice[str]):
@@ -16,6 +16,16 @@ class Choice(click.Choice[str]):
     def get_invalid_choice_message(self, value: str, ctx: click.Context | None) -> str:
         """What is wrong, what there is, and what was probably meant."""
         return super().get_invalid_choice_message(value, ctx) + did_you_mean(value, self.choices)
+
+
+class Place(click.Path):
+    """A file or folder; an address of the web in its place is told to be one."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        """Make a path of it."""
+        if isinstance(value, str) and (address := address_in(value)):
+            self.fail(f"{address} {IS_ADDRESS}", param, ctx)
+        return super().convert(value, param, ctx)
 
 
 class Number(click.FloatRange):

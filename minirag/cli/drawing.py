@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from minirag.cli.choices import Place
 from minirag.cli.options import FILE, quiet_option, shows_bars
 from minirag.cli.places import require_file, require_index
 from minirag.cli.running import command
@@ -20,7 +21,7 @@ from minirag.sharing import MOST_NODES
 @click.option(
     "-o",
     "--output",
-    type=click.Path(dir_okay=False, path_type=Path, allow_dash=True),
+    type=Place(dir_okay=False, path_type=Path, allow_dash=True),
     default="graph.html",
     show_default=True,
     metavar="FILE",

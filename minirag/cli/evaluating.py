@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minirag.cli.choices import DOLLARS, Choice
+from minirag.cli.choices import DOLLARS, Choice, Place
 from minirag.cli.options import (
     FILE,
     cost_options,
@@ -52,12 +52,12 @@ _RUNS = Path("minirag-runs")
     "    --strategy naive --strategy indexrag --limit 300\n"
     "  minirag eval minirag-runs --report report.html",
 )
-@click.argument("sources", nargs=-1, required=True, metavar="DATASETS...", type=click.Path(path_type=Path))
+@click.argument("sources", nargs=-1, required=True, metavar="DATASETS...", type=Place(path_type=Path))
 @click.option(
     "--index",
     "path",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=Place(path_type=Path),
     help="The index file, which gets the corpus if it lacks it; for several data sets a folder with a file for each.",
 )
 @click.option(
@@ -93,7 +93,7 @@ _RUNS = Path("minirag-runs")
     "--resume",
     "folder",
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(file_okay=False, path_type=Path),
     default=_RUNS,
     show_default=True,
     help="Each run is a file there, and a stopped one goes on where it was.",

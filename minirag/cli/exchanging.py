@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.choices import Choice
+from minirag.cli.choices import Choice, Place
 from minirag.cli.options import FILE, json_option, quiet_option, shows_bars
 from minirag.cli.places import require_file, require_index, require_index_place
 from minirag.cli.printing import echo_json
@@ -19,7 +19,7 @@ from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.wording import count
 
-_FILE_OR_DASH = click.Path(dir_okay=False, path_type=Path, allow_dash=True)
+_FILE_OR_DASH = Place(dir_okay=False, path_type=Path, allow_dash=True)
 
 
 @command(

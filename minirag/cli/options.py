@@ -11,7 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from minirag.cli.choices import DOLLARS, SECONDS, Choice
+from minirag.cli.choices import DOLLARS, SECONDS, Choice, Place
 from minirag.cli.printing import echo_note
 from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
@@ -20,7 +20,7 @@ from minirag.retrieving import SearchMode
 from minirag.strategies import STRATEGIES, default_strategy, ircot, kirag
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = Place(dir_okay=False, path_type=Path)
 
 index_option = click.option(
     "--index",

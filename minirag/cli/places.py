@@ -8,9 +8,10 @@ from pathlib import Path
 
 import click
 
-from minirag.errors import IndexFileError, IndexMissingError, OutputError
+from minirag.errors import IndexFileError, IndexMissingError, InputError, OutputError
 from minirag.output import check_file, check_folder
 from minirag.storage.store import is_there
+from minirag.wording import reason_of
 
 
 def require_index(path: Path) -> None:
@@ -34,6 +35,18 @@ def require_index_place(path: Path, option: str) -> None:
         if is_there(path):
             return
     require_file(path, option)
+
+
+def require_readable(path: Path) -> None:
+    """Check that a file that the user named can be read.
+
+    Raises:
+        InputError: If it cannot.
+    """
+    try:
+        path.open("rb").close()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
 
 
 def require_file(output: Path | None, option: str) -> None:

@@ -15,7 +15,7 @@ import click
 from minirag import __version__
 from minirag.cli.logs import verbose_option
 from minirag.cli.printing import echo_note
-from minirag.errors import MiniragError
+from minirag.errors import IndexWriteError, MiniragError, OutputError
 from minirag.wording import one_line
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -41,7 +41,8 @@ Exit codes:
   0    fine; also when an index holds no answer, which the output says
   1    something failed: a document, a question, a file, a model; each is
        named on standard error, and everything else was done
-  2    wrong usage, or a place that cannot be written
+  2    wrong usage, or a place that cannot be written: an index or an output,
+       whether found out before the work or while it is done
   130  interrupted; what was committed is kept
 
 \b
@@ -61,7 +62,7 @@ class FailedError(click.ClickException):
 
 
 class WrongUsageError(FailedError):
-    """A wrong argument, found by the library."""
+    """A wrong argument or a place that cannot be written, found by the library."""
 
     exit_code = WRONG_USAGE
 
@@ -109,6 +110,8 @@ class Program(click.Group):
 
 def _told(error: Exception) -> FailedError:
     """What the user is told of an error: all of it where it is minirag's own, the system's reason, else its type."""
+    if isinstance(error, OutputError | IndexWriteError):
+        return WrongUsageError(str(error))
     if isinstance(error, MiniragError):
         return FailedError(str(error))
     if isinstance(error, ValueError):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minirag.cli.choices import Choice
+from minirag.cli.choices import Choice, Place
 from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
-from minirag.cli.places import require_folder
+from minirag.cli.places import require_folder, require_readable
 from minirag.cli.printing import echo_note
 from minirag.cli.running import FailedError, command
 from minirag.loop import run
@@ -42,7 +42,7 @@ _NEEDED = 'training needs torch and more: pip install "minirag[train]"'
     "--out",
     required=True,
     metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Place(file_okay=False, path_type=Path),
     help="Gets chains, log, checkpoint, weights, and the encoder in FOLDER/model; a stopped training goes on there.",
 )
 @click.option("--preset", type=Choice(list(PRESETS)), default="small", show_default=True, help="Settings.")
@@ -77,6 +77,8 @@ def train(
     each question (chains), mine hard negatives, train, export, evaluate. A step whose result is there is not repeated
     unless --stage names it. With --model, facts, triples, and chains that the sets do not give are the model's.
     """
+    for path in (*files, *([triples] if triples else [])):
+        require_readable(path)
     try:
         import torch
 

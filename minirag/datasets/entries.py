@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from minirag.errors import InputError
+from minirag.wording import reason_of
 
 _COLUMNS = ("question", "answers")
 _MOST_IN_A_FIELD = 2**24  # characters; the module's own limit of 128 Ki is too low for long lists of aliases
@@ -62,7 +63,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
 
 
 def _lines(path: Path) -> Iterator[tuple[str, str]]:
@@ -74,7 +75,7 @@ def _lines(path: Path) -> Iterator[tuple[str, str]]:
                 if line.strip():
                     yield f"{path}, line {number}", line.decode("utf-8-sig" if number == 1 else "utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from error
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
 
 
 def _decode(text: str, where: str, *, is_line: bool = False) -> object:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from minirag.errors import OutputError
 from minirag.evaluation.bench import describe_machine, run_bench
 from minirag.evaluation.datasets import Dataset, load_dataset
 from minirag.evaluation.encoders import measure_encoder
@@ -22,6 +23,7 @@ from minirag.evaluation.scaling import SIZES, run_scaling
 from minirag.evaluation.variants import Variant, sweep
 from minirag.index import Index
 from minirag.models import OFFLINE
+from minirag.output import check_folder
 
 PARTS_OF_IT = ("quality", "encoders", "speed", "growth")
 DATASETS = ("2wiki", "hotpotqa", "musique")
@@ -181,12 +183,16 @@ def main(
     most: int,
 ) -> None:
     """Measure everything, or go on with it."""
+    if "encoders" in parts and not encoders:
+        raise click.UsageError("--part encoders needs the --encoder folders that are to be compared")
+    try:
+        check_folder(folder)
+    except OutputError as error:
+        raise click.UsageError(f"FOLDER {error}") from error
     folder.mkdir(parents=True, exist_ok=True)
     wanted = parts or PARTS_OF_IT
     if "quality" in wanted:
         measure_quality(data, folder, limit=limit)
-    if "encoders" in parts and not encoders:
-        raise click.UsageError("--part encoders needs the --encoder folders that are to be compared")
     if "encoders" in wanted and encoders:
         measure_encoders(data, folder, encoders, limit=limit)
     if "speed" in wanted:

@@ -15,6 +15,7 @@ from minirag.loading.checking import check, document_from, storable
 from minirag.loading.converting import CONVERTED_SUFFIXES, check_size, convert
 from minirag.loading.decoding import decoded, encoding_of, not_unicode
 from minirag.records import Document, Failure
+from minirag.wording import IS_ADDRESS, address_in
 
 OnPath: TypeAlias = Callable[[Path], None]
 Items: TypeAlias = Iterator[Document | Failure]
@@ -189,6 +190,8 @@ def _name(path: Path) -> str:
 
 
 def _unreadable(path: Path, error: Exception) -> Failure:
+    if isinstance(error, FileNotFoundError) and (address := address_in(path.as_posix())):
+        return Failure(address, IS_ADDRESS)
     if isinstance(error, FileNotFoundError):
         return Failure(_name(path), "is a link that leads nowhere" if path.is_symlink() else "no such file or folder")
     reason = error.strerror if isinstance(error, OSError) else None

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -21,7 +20,20 @@ if TYPE_CHECKING:
 
 GRAPH = "facts and bridging facts"
 PACKED = "packed triple vectors"
-ReadSection = Callable[[str], memoryview]
+
+
+class ReadSection(Protocol):
+    """Gives a section's bytes, verified."""
+
+    def __call__(self, name: str) -> memoryview:
+        """Of the section of this name."""
+        ...
+
+    def damaged(self, name: str, reason: str) -> Exception:
+        """What to raise of a section that is not as it should be."""
+        ...
+
+
 Table: TypeAlias = "Pages | Lines"
 _COUNTED = (
     *("document_of_passage", "passage_of_fact", "passage_of_triple"),
@@ -85,7 +97,8 @@ class Columns:
     def _table(self, name: str) -> Table:
         if f"{name} offsets" in self.entry.sections:
             return Lines(self._read(name), self._array(f"{name} offsets", "<u8"))
-        return Pages(self._read(name), self._array(f"{name} pages", "<u8"))
+        damaged = partial(self._read.damaged, name)
+        return Pages(self._read(name), self._array(f"{name} pages", "<u8"), damaged=damaged)
 
     def _multimap(self, name: str) -> MultiMap:
         keys = self._array(f"{name} keys", "<u8")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from minirag.storage.layout import BLOCK, Section, checksum
-from minirag.storage.tables import decode_numbers, decode_row
+from minirag.storage.tables import MOST_OF_A_ROW, decode_numbers, decode_page, decode_row
 from minirag.storage.writing import block_checksums
 
 if TYPE_CHECKING:
@@ -69,15 +70,18 @@ def _whole_pages(pages: Intact, table: Intact, count: int) -> Iterator[tuple[int
     """The first row of each page that holds, and its lines."""
     if table.whole:
         places = np.frombuffer(table.bytes, "<u8").reshape(-1, 3).tolist()
-        for (start, first, expected), (end, _, _) in pairwise(places):
+        for (start, first, expected), (end, after, _) in pairwise(places):
             page = pages.bytes[start:end]
             if checksum(page) == expected:
-                yield first, zlib.decompress(page).split(b"\n")[:-1]
+                with suppress(ValueError):  # what somebody made up, with checksums that hold
+                    yield first, decode_page(page, after - first)
     elif pages.whole:
         first, rest = 0, bytes(pages.bytes)
         while first < count and rest:
             stream = zlib.decompressobj()
-            lines = stream.decompress(rest).split(b"\n")[:-1]
+            lines = stream.decompress(rest, MOST_OF_A_ROW).split(b"\n")[:-1]
+            if not stream.eof:
+                return
             yield first, lines
             first, rest = first + len(lines), stream.unused_data
 

@@ -67,7 +67,7 @@ class Snapshot:
         self._verified: set[Section] = set()
         dimensions = dimensions_in(self.contents.header)
         self.segments = tuple(
-            Segment(entry, _reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
+            Segment(entry, _Reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
         )
         self._header: Mapping[str, Any] = self.contents.header
         self._through = lru_cache(maxsize=_KEPT_FILTERS)(self._see_through)
@@ -187,14 +187,23 @@ class Snapshot:
             yield "pending entities", self.contents.pending
 
 
-def _reader(snapshot: Snapshot, entry: SegmentEntry) -> Any:  # noqa: ANN401
-    def read(name: str) -> memoryview:
+class _Reader:
+    """The sections of a segment."""
+
+    def __init__(self, snapshot: Snapshot, entry: SegmentEntry) -> None:
+        self._snapshot, self._entry = snapshot, entry
+
+    def __call__(self, name: str) -> memoryview:
+        """The bytes of one, verified."""
+        entry = self._entry
         place = entry.dead.get(name.removeprefix("dead ")) if name.startswith("dead ") else entry.sections.get(name)
         if place is None:
-            raise IndexCorruptError(snapshot.path, name, "the file has none. Build the index anew, or restore a copy")
-        return snapshot.read(name, place)
+            raise self.damaged(name, "the file has none. Build the index anew, or restore a copy")
+        return self._snapshot.read(name, place)
 
-    return read
+    def damaged(self, name: str, reason: str) -> IndexCorruptError:
+        """What to raise of one that is not as it should be."""
+        return IndexCorruptError(self._snapshot.path, name, reason)
 
 
 def open_snapshot(path: Path) -> Snapshot:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 
 PAGE = 2_048  # bytes of text that are compressed together: a damaged one is lost; longer rows have their own
+MOST_OF_A_ROW = 1 << 28  # bytes: what a row that has a page of its own may be inflated to
 _KEPT_PAGES = 64
 _WIDTHS = {1: "u1", 2: "<u2", 4: "<u4"}
 
@@ -45,6 +46,8 @@ def _fill_pages(rows: Iterable[Any]) -> Iterator[list[bytes]]:
     size = 0
     for row in rows:
         line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+        if len(line) > MOST_OF_A_ROW:
+            raise ValueError(f"a record of {len(line):,} bytes is more than the {MOST_OF_A_ROW:,} that one may have")
         if page and size + len(line) > PAGE:
             yield page
             page, size = [], 0
@@ -52,6 +55,24 @@ def _fill_pages(rows: Iterable[Any]) -> Iterator[list[bytes]]:
         size += len(line)
     if page:
         yield page
+
+
+def decode_page(page: memoryview | bytes, count: int) -> list[bytes]:
+    """The lines of a page of `count` rows.
+
+    Raises:
+        ValueError: When it holds anything else, or more than such a page may: it is never inflated beyond that.
+    """
+    most = PAGE if count > 1 else MOST_OF_A_ROW
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(page, most + 1)
+    except zlib.error as error:
+        raise ValueError(f"a page cannot be inflated: {error}") from error
+    lines = data.split(b"\n")
+    if len(data) > most or not stream.eof or len(lines) != count + 1:
+        raise ValueError(f"a page of {count:,} rows holds something else")
+    return lines[:-1]
 
 
 def decode_row(line: bytes | memoryview) -> Any:  # noqa: ANN401  a row is whatever JSON holds
@@ -62,10 +83,19 @@ def decode_row(line: bytes | memoryview) -> Any:  # noqa: ANN401  a row is whate
 class Pages(Sequence[Any]):
     """What `encode_pages` wrote, over mapped bytes: only the page that holds a row is read, and kept for a while."""
 
-    def __init__(self, pages: memoryview, table: NDArray[np.uint64]) -> None:
-        """Take both sections as they lie in the file."""
+    def __init__(
+        self, pages: memoryview, table: NDArray[np.uint64], *, damaged: Callable[[str], Exception] = ValueError
+    ) -> None:
+        """Take both sections as they lie in the file.
+
+        Args:
+            pages: All of them.
+            table: Of them.
+            damaged: Makes what is raised when a page is not as it should be, of the reason.
+        """
         self._pages = pages
         self._table = table.reshape(-1, 3)
+        self._damaged = damaged
         self._lines = lru_cache(_KEPT_PAGES)(self._read)
 
     def __len__(self) -> int:
@@ -78,8 +108,11 @@ class Pages(Sequence[Any]):
         return decode_row(self._lines(page)[row - int(self._table[page, 1])])
 
     def _read(self, page: int) -> list[bytes]:
-        start, end = int(self._table[page, 0]), int(self._table[page + 1, 0])
-        return zlib.decompress(self._pages[start:end]).split(b"\n")
+        (start, first, _), (end, after, _) = self._table[page].tolist(), self._table[page + 1].tolist()
+        try:
+            return decode_page(self._pages[start:end], after - first)
+        except ValueError as error:
+            raise self._damaged(str(error)) from error
 
 
 class Lines(Sequence[Any]):

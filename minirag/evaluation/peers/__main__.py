@@ -11,6 +11,7 @@ from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.peers.catalog import PEERS, find_peers
 from minirag.evaluation.peers.corpus import take_part
 from minirag.evaluation.peers.measuring import Bounds, compare_peers
+from minirag.output import check_file, check_folder
 
 _CACHE = Path.home() / ".cache" / "minirag-peers"
 
@@ -57,6 +58,8 @@ def main(
     installed or run is told with its reason, and stops nothing.
     """
     try:
+        check_file(output)
+        check_folder(cache)
         peers, whole = find_peers(names), load_dataset(dataset)
         sizes = sorted({max(passages, llm_passages), llm_passages}, reverse=True)
         corpora = [take_part(whole, passages=size, limit=limit, seed=seed) for size in sizes]
