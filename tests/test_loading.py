@@ -209,11 +209,15 @@ def test_any_record_gives_one_document_or_one_failure(record: Mapping[str, Any],
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    "text", ["missing.md", "my missing notes.TXT", "./missing", "no/such/folder", "https://x.org/a"]
-)
+@pytest.mark.parametrize("text", ["missing.md", "my missing notes.TXT", "./missing", "no/such/folder"])
 def test_a_string_that_looks_like_a_path_is_no_text(text: str) -> None:
     assert loaded(text) == [Failure(Path(text).as_posix(), "no such file or folder")]
+
+
+@pytest.mark.parametrize("text", ["https://x.org/a", "HTTP://x.org/a.txt", "s3://bucket/a.pdf"])
+def test_an_address_is_told_to_be_one(text: str) -> None:
+    why = "is an address, and minirag fetches nothing. Download it, and give the file"
+    assert loaded(text) == loaded(Path(text)) == [Failure(text, why)]
 
 
 @pytest.mark.usefixtures("folder")
