@@ -53,6 +53,7 @@ from minirag.sharing import Shareable
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.layout import aligner_in
 from minirag.storage.store import Mode, Store, is_there
+from minirag.wording import did_you_mean
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -64,6 +65,10 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
+_OF_MODELS = (
+    *("api_base", "api_key", "max_parallel", "timeout", "router", "retries", "window", "prices"),
+    *("requests_per_minute", "tokens_per_minute"),
+)
 _COMPARED = 2_000  # ids with which one that is not there is compared
 
 
@@ -562,8 +567,7 @@ def _check_names(options: Iterable[str]) -> None:
     Raises:
         TypeError: With the name that was meant.
     """
-    own = [*signature(OpenIndex.__init__).parameters, "api_base", "api_key", "max_parallel", "timeout"]
+    own = [*signature(OpenIndex.__init__).parameters, *_OF_MODELS]
     for name in options:
-        near = [] if name in own else get_close_matches(name, own, n=1, cutoff=0.85)
-        if near:
-            raise TypeError(f"Index() has no argument {name!r}. Did you mean {near[0]!r}?")
+        if name not in own and (meant := did_you_mean(name, own, cutoff=0.85)):
+            raise TypeError(f"Index() has no argument {name!r}.{meant}")

@@ -91,10 +91,18 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """A question to put behind a complaint about a name: " Did you mean 'kirag'?", or "" where none is near."""
+def did_you_mean(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """A question to put behind a complaint about a name: " Did you mean 'kirag'?", or "" where none is near.
+
+    Args:
+        given: The name.
+        known: Those that there are. One with the same letters is nearest: "modle" is "model", not "mode".
+        cutoff: How much alike they have to be, from 0 to 1; see `difflib.get_close_matches`.
+    """
     by_folded = {name.casefold(): name for name in known}
-    near = get_close_matches(given.casefold(), by_folded, n=1)
+    folded = given.casefold()
+    near = [name for name in by_folded if sorted(name) == sorted(folded)]
+    near = near or get_close_matches(folded, by_folded, n=1, cutoff=cutoff)
     return f" Did you mean {by_folded[near[0]]!r}?" if near else ""
 
 

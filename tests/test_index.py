@@ -183,7 +183,15 @@ def test_an_unknown_mode(path: Path) -> None:
         Index(path, mode="w")  # type: ignore[arg-type]  # on purpose
 
 
-@pytest.mark.parametrize(("name", "meant"), [("setings", "settings"), ("max_paralel", "max_parallel")])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("setings", "settings"),
+        ("max_paralel", "max_parallel"),
+        ("modle", "model"),
+        ("token_per_minute", "tokens_per_minute"),
+    ],
+)
 def test_a_misspelt_argument_is_named(path: Path, name: str, meant: str) -> None:
     with pytest.raises(TypeError, match=rf"Index\(\) has no argument '{name}'. Did you mean '{meant}'\?"):
         Index(path, **{name: 1})  # type: ignore[arg-type]  # on purpose

@@ -53,12 +53,13 @@ def read_context(items: Sequence[ContextItem]) -> list[Statement]:
     for place, item in enumerate(items):
         title = "" if item.kind == "bridge" else item.title
         for sentence in read_sentences(item.text, title):
-            subject = sentence.topic or sentence.subject or _first_name(_without_title(sentence.text, title))
+            text = sentence.text if sentence.topic else _without_title(sentence.text, title)
+            subject = sentence.topic or sentence.subject or _first_name(text)
             terms = terms_of(f"{title} {subject} {sentence.text}") | life_terms(sentence.text)
             names = frozenset(normalise_name(name) for name in sentence.names)
             starts = sentence.topic and sentence.subject_end
             resolved = to_fact(sentence, title).text if starts else resolve_start(sentence)
-            statements.append(Statement(place, sentence.text, resolved, subject, normalise_name(subject), names, terms))
+            statements.append(Statement(place, text, resolved, subject, normalise_name(subject), names, terms))
     return statements
 
 

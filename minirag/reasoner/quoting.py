@@ -12,6 +12,7 @@ from minirag.naming.names import TOKEN, normalise_name
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
 from minirag.reasoner.questions import Question, asks_what_it_is, focus_of, read_question, steps_of, terms_of
+from minirag.reasoner.rows import RowAnswer, answer_from_row
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
@@ -56,10 +57,11 @@ def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Seque
     if not statements:
         return _not_found()
     subjects = subjects_in(question, statements)
-    reading: Reading | None = None
-    if asked.kind in ("yes_no", "choice") and len(subjects) >= 2:
+    compares = asked.kind in ("yes_no", "choice")
+    reading = None if compares else _read_rows(asked, statements)
+    if compares and len(subjects) >= 2:
         reading = compare(asked, statements, subjects)
-    elif len(subjects) == 1:
+    elif reading is None and len(subjects) == 1:
         reading = _define(asked, statements, subjects[0]) or _follow_relations(asked, statements, subjects[0])
     reading = reading or _follow_names(asked, statements, subjects)
     items = tuple(item for item in reading.items if item < len(evidence)) or _holders(reading, evidence, statements)
@@ -78,6 +80,21 @@ def next_thought(question: str, evidence: Sequence[ContextItem], thoughts: Seque
 
 def _not_found() -> Reading:
     return Reading(NOT_FOUND, found=False, items=())
+
+
+def _read_rows(question: Question, statements: Sequence[Statement]) -> Reading | None:
+    """The cell that answers, of the row of a table that speaks most of the question."""
+    found = [(answer, statement) for statement in statements if (answer := _cell_that_answers(question, statement))]
+    if not found:
+        return None
+    answer, statement = max(found, key=lambda pair: pair[0].score)
+    return Reading(answer.text, found=True, items=(statement.item,))
+
+
+def _cell_that_answers(question: Question, statement: Statement) -> RowAnswer | None:
+    """Of a row as it stands, or with what it is about put in front, as facts have it."""
+    bare = statement.text.removeprefix(f"{statement.title}: ")
+    return answer_from_row(question, bare) or answer_from_row(question, statement.text)
 
 
 def _holders(reading: Reading, evidence: Sequence[ContextItem], statements: Sequence[Statement]) -> tuple[int, ...]:

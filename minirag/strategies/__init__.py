@@ -9,7 +9,9 @@ from typing import Any
 from minirag.models import OFFLINE
 from minirag.records import Evidence
 from minirag.strategies import indexrag, ircot, kirag, naive
+from minirag.wording import did_you_mean
 
+_OF_ALL = ("strategy", "k", "model", "models", "where", "prompts", "max_cost", "time_limit")  # what `ask` itself takes
 Strategy = Callable[..., Coroutine[Any, Any, Evidence]]
 
 STRATEGIES: dict[str, Strategy] = {
@@ -32,9 +34,11 @@ def check_options(strategy: str, options: Collection[str]) -> None:
         ValueError: If not; the message names what there is.
     """
     if strategy not in STRATEGIES:
-        raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}")
+        near = did_you_mean(str(strategy), STRATEGIES)
+        raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}.{near}")
     parameters = signature(STRATEGIES[strategy]).parameters
     known = [name for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
     if unknown := sorted(set(options) - {*known, "k"}):
         has = ", ".join(name for name in known if name != "k") or "none"
-        raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}")
+        near = did_you_mean(unknown[0], [*known, *_OF_ALL])
+        raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}.{near}")
