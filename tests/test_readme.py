@@ -1,5 +1,6 @@
 """What the README shows runs as it stands."""
 
+import inspect
 import os
 import re
 import subprocess
@@ -8,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import minirag
 from minirag import Document, Index
+from minirag.cli import program
 from tests.loopback import Loopback, honest
 
 ROOT = Path(__file__).parents[1]
@@ -90,6 +93,47 @@ def test_the_set_up_commands_are_two() -> None:
     commands = re.findall(r"^pip install .*$", README, flags=re.MULTILINE)
     own = [command for command in commands if "minirag[" not in command]  # the others are of extras
     assert own == ["pip install . && minirag demo", "pip install -e '.[test]' && python -m pytest -q"]
+
+
+def rows_of(heading: str) -> list[list[str]]:
+    """The cells of the first table that begins with this row."""
+    table = README.partition(f"{heading}\n")[2].split("\n\n")[0].splitlines()[1:]
+    return [re.split(r"(?<!\\) \| ", line.removeprefix("| ").removesuffix(" |")) for line in table]
+
+
+def test_the_table_of_options_names_each_option_and_all_commands_that_take_it() -> None:
+    taken: dict[str, set[str]] = {}
+    for name, command in program.commands.items():
+        for parameter in command.params:
+            for option in parameter.opts:
+                taken.setdefault(option, set()).add(name)
+    written: dict[str, set[str]] = {}
+    for options, commands, _ in rows_of("| options | of | |"):
+        named = set(program.commands) if commands == "all" else set(re.findall(r"`([a-z]+)`", commands))
+        for option in re.findall(r"`(--?[a-z-]+)", options):
+            assert option not in written
+            written[option] = named
+    short = {"-q", "-v", "-y", "-o"}
+    assert written == {name: of for name, of in taken.items() if name.startswith("-") and name not in short}
+
+
+def test_the_commands_that_read_minirag_index() -> None:
+    (row,) = (cells for cells in rows_of("| options | of | |") if cells[0] == "`--index FILE`")
+    ignore = set(re.findall(r"`([a-z]+)`", row[2].partition("except for ")[2]))
+    options = {name: [p for p in command.params if "--index" in p.opts] for name, command in program.commands.items()}
+    assert {name for name, found in options.items() if found and found[0].envvar != "MINIRAG_INDEX"} == ignore
+
+
+def test_signatures_are_the_codes_own() -> None:
+    shown = [call for cells in rows_of("| call | what it does |") for call in re.findall(r"`([^`]*\*[^`]*)`", cells[0])]
+    assert [call.partition("(")[0] for call in shown] == ["Index", "index.search", "index.estimate", "ask"]
+    for call in shown:
+        name, _, parameters = call.removesuffix(")").partition("(")
+        function = getattr(Index if name.startswith("index.") else minirag, name.removeprefix("index."))
+        own = [p.replace(annotation=p.empty) for p in inspect.signature(function).parameters.values()]
+        own = own[1:] if name.startswith("index.") else own
+        stripped = str(inspect.Signature(own)).replace("'", '"').removeprefix("(").removesuffix(")")
+        assert parameters == stripped
 
 
 def test_costs_and_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
