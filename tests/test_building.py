@@ -1,5 +1,6 @@
 """Indexing with an LLM: what is asked, what is kept, what fails and is tried again."""
 
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -162,8 +163,14 @@ def test_deleting_keeps_the_answers_that_came_before_the_model_went_away(path: P
     with Index(path, model=MODEL, api_base=server.api_base, api_key="secret", settings=settings) as index:
         index.add(documents, progress=False)
 
+    answered = threading.Event()
+
     def serve(request: Request) -> Served:
-        return replace(honest(request), delay=0.3) if "Henry" in request.prompt else status(401, "wrong key")
+        if "Henry" in request.prompt:
+            answered.set()
+            return honest(request)
+        answered.wait(60)
+        return replace(status(401, "wrong key"), delay=0.3)
 
     with Loopback(serve) as half, open_index(path, half) as index:
         report = index.delete(["a0", "b0"], progress=False)

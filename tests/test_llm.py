@@ -6,6 +6,7 @@ import asyncio
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable
@@ -344,7 +345,7 @@ def test_is_asked_to_wait_in_words() -> None:
 
 
 def test_a_slow_answer_is_asked_for_again() -> None:
-    answer, server, _ = run([Served(text="late", delay=0.6), "Oslo"], text, timeout=0.2)
+    answer, server, _ = run([Served(text="late", delay=3.0), "Oslo"], text, timeout=1.0)
     assert answer == "Oslo"
     assert len(server.requests) == 2
 
@@ -368,9 +369,9 @@ def test_a_call_that_waited_in_the_queue_may_still_try_again() -> None:
     async def many(llm: LLM, ledger: Ledger) -> list[str]:
         return await asyncio.gather(*(text(llm, ledger) for _ in range(4)))
 
-    slow = [Served(text=name, delay=0.2) for name in "abc"]
+    slow = [Served(text=name, delay=0.4) for name in "abc"]
     script: Script = [*slow, status(500), "d"]
-    answers, _, _ = run(script, many, max_parallel=1, retries=Retries(attempts=2, seconds=0.1, first_wait=0.001))
+    answers, _, _ = run(script, many, max_parallel=1, retries=Retries(attempts=2, seconds=1.0, first_wait=0.001))
     assert sorted(answers) == ["a", "b", "c", "d"]
 
 
@@ -443,7 +444,13 @@ def test_at_most_so_many_at_once() -> None:
     async def many(llm: LLM, ledger: Ledger) -> list[str]:
         return await asyncio.gather(*(text(llm, ledger) for _ in range(20)))
 
-    answers, server, ledger = run(lambda _: Served(text="Oslo", delay=0.05), many, max_parallel=4)
+    four = threading.Barrier(4)  # none is answered before four are there
+
+    def serve(_: Request) -> str:
+        four.wait(60)
+        return "Oslo"
+
+    answers, server, ledger = run(serve, many, max_parallel=4)
     assert answers == ["Oslo"] * 20
     assert server.most_parallel == 4
     assert ledger.by_task["read"].calls == 20
@@ -452,15 +459,21 @@ def test_at_most_so_many_at_once() -> None:
 def test_cancelling_stops_at_once() -> None:
     async def cancelled(llm: LLM, ledger: Ledger) -> float:
         task = asyncio.create_task(text(llm, ledger))
-        await asyncio.sleep(0.2)
+        await asyncio.to_thread(arrived.wait, 60)
         start = time.perf_counter()
         task.cancel()
         await asyncio.wait([task])
         assert task.cancelled()
         return time.perf_counter() - start
 
-    seconds, _, ledger = run([Served(text="late", delay=1.0)], cancelled)
-    assert seconds < 0.5
+    arrived = threading.Event()
+
+    def late(_: Request) -> Served:
+        arrived.set()
+        return Served(text="late", delay=20.0)
+
+    seconds, _, ledger = run(late, cancelled)
+    assert seconds < 2
     assert ledger.by_task == {}
 
 

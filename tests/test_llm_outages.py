@@ -60,7 +60,7 @@ def test_a_hanging_provider_costs_few_timeouts() -> None:
     with Loopback(lambda _: Served(text="late", delay=0.8)) as server:
         answers = asyncio.run(ask_all())
     assert answers[-1] == GONE.replace("status 503", "no answer in time")
-    assert time.perf_counter() - started < 4  # 15 if each had all of its attempts
+    assert time.perf_counter() - started < 10  # 15 if each had all of its attempts
 
 
 def test_the_run_goes_on_when_the_provider_is_back() -> None:
@@ -68,12 +68,12 @@ def test_the_run_goes_on_when_the_provider_is_back() -> None:
         return status(503, "maintenance") if len(server.requests) <= 8 else Served(text="Oslo")
 
     async def ask_all() -> list[str]:
-        retries = Retries(attempts=2, first_wait=0.01, longest_wait=0.2)
+        retries = Retries(attempts=2, first_wait=0.01, longest_wait=1.5)
         llm = LLM("openai/any", api_base=server.api_base, retries=retries, max_parallel=1)
         ledger = Ledger()
         try:
             answers = [await ask(llm, ledger, str(number)) for number in range(5)]
-            await asyncio.sleep(0.25)
+            await asyncio.sleep(1.6)
             return [*answers, *await asyncio.gather(*(ask(llm, ledger, str(number)) for number in range(20)))]
         finally:
             await llm.close()

@@ -42,7 +42,7 @@ def test_another_process_is_named_at_once(tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(IndexLockedError, match=f"process {child.pid} is writing it") as caught, writer_lock(path):
         pass
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < 5
     assert caught.value.holder == child.pid
     end(child)
     with writer_lock(path):

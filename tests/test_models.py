@@ -287,7 +287,7 @@ def test_callbacks_hear_of_every_call(path: Path, monkeypatch: pytest.MonkeyPatc
     with Loopback() as server, Index(path, model="openai/plain", api_base=server.api_base) as index:
         index.add([AYLWIN, HENRY], progress=False)
         ask(QUESTION, index, model="hosted_vllm/other", strategy="indexrag")
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while len(heard) < 4 and time.monotonic() < deadline:  # it tells them in its own time
             time.sleep(0.02)
     assert sorted(heard) == ["other", "plain", "plain", "plain"]
@@ -298,14 +298,14 @@ def test_callbacks_hear_of_every_call(path: Path, monkeypatch: pytest.MonkeyPatc
 
 def test_a_question_ends_when_its_time_is_up(path: Path) -> None:
     def slow(request: Request) -> Served:
-        return Served(text="{}", delay=3) if '"task": "read"' in request.prompt else honest(request)
+        return Served(text="{}", delay=9) if '"task": "read"' in request.prompt else honest(request)
 
     with Loopback(slow) as server, Index(path, model="openai/plain", api_base=server.api_base) as index:
         index.add([AYLWIN], progress=False)
         started = time.monotonic()
         with pytest.raises(TimeLimitError, match=r"no answer within time_limit=0\.3 seconds\. Allow more"):
             ask(QUESTION, index, strategy="indexrag", time_limit=0.3)
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5
     with pytest.raises(ValueError, match="time_limit must be above 0 seconds, not 0"):
         ask(QUESTION, path, model="offline", time_limit=0)
     assert ask(QUESTION, path, model="offline", time_limit=30).strategy == "kirag"

@@ -146,7 +146,7 @@ def open_with(server: Loopback, path: Path) -> Index:
 
 
 def test_calls_are_counted_and_bounded(path: Path) -> None:
-    with Loopback(lambda request: replace(honest(request), delay=0.02)) as server:
+    with Loopback(lambda request: replace(honest(request), delay=0.2)) as server:
         with open_with(server, path) as index:
             run = evaluate(DEMO, index, concurrency=3, progress=False)
         assert server.tasks() == ["read"] * 10
@@ -155,7 +155,7 @@ def test_calls_are_counted_and_bounded(path: Path) -> None:
     assert [result.id for result in run.results] == [question.id for question in DEMO.questions]
     entry = run.to_dict()
     assert (entry["calls_per_question"], entry["cost"]) == (1.0, None)
-    assert entry["seconds_per_question"] >= 0.02
+    assert entry["seconds_per_question"] >= 0.2
     assert entry["prompt_tokens_per_question"] > 100
 
 

@@ -251,7 +251,7 @@ def test_a_second_writer_is_told_at_once(index: Index, path: Path) -> None:
             other.add(make_documents(1, start=6), progress=False)
         with pytest.raises(IndexLockedError, match="mode='r' to read meanwhile"):
             index.compact()
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < 5
     assert len(index.search("harbour")) == 10
 
 
