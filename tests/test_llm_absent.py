@@ -101,3 +101,8 @@ def test_a_connection_that_broke_did_come_about() -> None:
     error = OSError("Connection error.")
     error.__cause__ = ConnectionResetError("peer closed connection")
     assert read_fault(error).kind == "transient"
+
+
+def test_a_client_s_traceback_is_no_reason() -> None:
+    error = OSError("Invalid response object Traceback (most recent call last):\n  File x.py, line 3")
+    assert read_fault(error).reason == "Invalid response object"

@@ -44,6 +44,7 @@ def test_no_text_is_ever_more_than_an_unreadable_reply(text: str) -> None:
         ("{'items': [{'text': 'a'}]}", ["a"]),
         ('{"items": [{"text": "a"}]', ["a"]),
         ('{"items": [{"text": "a"}', ["a"]),
+        (json.dumps(json.dumps({"items": [{"text": "a"}]})), ["a"]),
         ('{"items": [{"text": "say "hi" now"}]}', ['say "hi" now']),
         ('{"items": [{"text": "a"}]}\n{"items": [{"text": "b"}]}', ["b"]),
         ('Here: {"items": []}. Is that all?', []),

@@ -251,7 +251,7 @@ def _reason(error: Exception, text: str) -> str:
     if isinstance(inner, dict) and inner.get("error") and isinstance(inner["error"], str):  # Ollama's
         return inner["error"]
     cause = error.__cause__  # "Connection error." alone helps nobody
-    first = str(error).split("\nTraceback", 1)[0]
+    first = str(error).split("Traceback (most recent call last)", 1)[0].rstrip()
     return f"{first} ({cause})" if cause is not None and str(cause) else first
 
 

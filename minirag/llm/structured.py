@@ -34,8 +34,9 @@ def describe_schema(reply: type[BaseModel]) -> str:
 def read_reply(text: str, reply: type[R]) -> R:
     """Find the object of the wanted form in a model's text.
 
-    Code fences, prose and thoughts around it, trailing commas, missing closing brackets and the same object twice are
-    tolerated. Prose alone, an object that ends in the middle of a value, and other types are not.
+    Code fences, prose and thoughts around it, trailing commas, missing closing brackets, the same object twice and an
+    object that was encoded twice are tolerated. Prose alone, an object that ends in the middle of a value, and other
+    types are not.
 
     Raises:
         UnreadableReplyError: If there is none.
@@ -54,7 +55,7 @@ def read_reply(text: str, reply: type[R]) -> R:
 def _objects(text: str) -> list[dict[str, Any]]:
     import json_repair
 
-    text = _THOUGHT.sub("", text)
+    text = _unquoted(_THOUGHT.sub("", text).strip())
     if "{" not in text:
         return []
     if _is_cut(text):
@@ -64,6 +65,17 @@ def _objects(text: str) -> list[dict[str, Any]]:
     except (RecursionError, ValueError) as error:
         raise UnreadableReplyError("It cannot be read as JSON.") from error
     return [_storable(value) for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
+
+
+def _unquoted(text: str) -> str:
+    """The text within, where all of it is one string of JSON: some models encode their JSON once more."""
+    if not (text.startswith('"') and text.endswith('"')):
+        return text
+    try:
+        within = json.loads(text)
+    except ValueError:
+        return text
+    return within if isinstance(within, str) else text
 
 
 def storable_text(text: str) -> str:
