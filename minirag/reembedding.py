@@ -30,7 +30,7 @@ def reembed(
     max_cost: float | None = None,
     prices: Mapping[str, Sequence[float]] | None = None,
 ) -> Usage:
-    """Change the encoder of an index that cannot be opened any more, because its own is not there.
+    """Change the encoder of an index whose own is not to be had, without opening it first.
 
     So it is with an index of an older minirag, which shipped another encoder. `Index.reembed` does the same to an index
     that is open. Passages, facts, triples and bridging facts stay as they are, and no LLM is called.

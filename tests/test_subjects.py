@@ -98,6 +98,19 @@ def test_pronouns_stand_for_what_the_passage_opens_with_or_stay(text: str, title
     assert [to_fact(sentence, title).text for sentence in read_sentences(text, title)] == expected
 
 
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("Notes", [("Ada Brook",), ("Ada Brook", "Oslo")]),
+        ("ada-brook", [("Ada Brook",), ("Ada Brook", "Oslo")]),
+        ("Oslo Diaries", [("Oslo Diaries", "Ada Brook"), ("Oslo Diaries",)]),
+    ],
+)
+def test_a_title_that_is_no_name_is_no_entity(title: str, expected: list[tuple[str, ...]]) -> None:
+    sentences = read_sentences("Ada Brook was a painter. She lived in Oslo.", title)
+    assert [to_fact(sentence, title).entities for sentence in sentences] == expected
+
+
 def test_no_triple_has_a_files_name_for_its_head() -> None:
     sentences = read_sentences("She was born in Rome. In 1820 the film was sold to Northrail.", "ch1")
     assert [find_triples(sentence) for sentence in sentences] == [[], []]

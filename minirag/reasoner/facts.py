@@ -93,12 +93,13 @@ def _has_content(sentence: str) -> bool:
 
 
 def to_fact(sentence: Sentence, title: str) -> ExtractedFact:
-    """The sentence as a fact that stands alone, with the title's entity first among its entities.
+    """The sentence as a fact that stands alone, with what its passage is about first among its entities.
 
-    A pronoun at its start gives way to what it stands for; where that is not known, it stays.
+    A pronoun at its start gives way to what it stands for; where that is not known, it stays. A title that names
+    nothing there is no entity: files of one name would be bridged by it.
     """
     name = sentence.topic or title_entity(title)
-    leading = dict.fromkeys(found for found in (name, sentence.subject) if found)
+    leading = dict.fromkeys(found for found in (sentence.topic, sentence.subject) if found)
     own = {normalise_name(found) for found in leading}
     parts = {part for found in own for part in found.split()}
     others = (other for other in sentence.names if (normal := normalise_name(other)) not in own and normal not in parts)
