@@ -45,6 +45,7 @@ def test_a_title_that_is_no_name_has_to_stand_in_the_passage(title: str, expecte
         ("silver-carp", "Silver carp are large.", "Silver carp"),
         ("oil crisis", "Since the oil crisis Honda has grown.", "oil crisis"),
         ("crisis", "Since the crisis Honda has grown.", ""),
+        ("minirag", "Set MINIRAG_MODEL first.", ""),
     ],
 )
 def test_it_is_spelt_as_it_stands_there(title: str, sentence: str, expected: str) -> None:

@@ -83,7 +83,7 @@ def _spelt(name: str, sentences: Sequence[str]) -> Iterator[str]:
         return
     for sentence in sentences:
         for start, end in name_spans(sentence):
-            if {*words} <= {word.lower() for word in _WORD.findall(sentence[start:end])}:
+            if {*words} <= {word.lower() for word in re.findall(r"\w+", sentence[start:end])}:
                 yield sentence[start:end]
     first = re.compile(r"[\W_]+".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
     for sentence in sentences:
