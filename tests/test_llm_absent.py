@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,6 +16,7 @@ from minirag import Document, Index
 from minirag.errors import LLMSetupError
 from minirag.llm import LLM, Retries
 from minirag.llm.faults import read_fault
+from minirag.llm.transport import import_litellm
 from minirag.records import Ledger
 from tests.loopback import Loopback
 from tests.test_llm import text
@@ -42,7 +45,7 @@ def test_where_nobody_listens_few_attempts_are_made(closed_port: int, model: str
     expected = (
         rf"^{model}: nobody answers at {host.rpartition('@')[2]}:{closed_port} "
         rf"\(5 attempts in \d s: .+\)\. "
-        r"Is the server started, and the address right\?$"
+        r"Is the server started, the address right, and a network there\?$"
     )
     with pytest.raises(LLMSetupError, match=expected):
         asyncio.run(text(llm, Ledger()))
@@ -106,3 +109,37 @@ def test_a_connection_that_broke_did_come_about() -> None:
 def test_a_client_s_traceback_is_no_reason() -> None:
     error = OSError("Invalid response object Traceback (most recent call last):\n  File x.py, line 3")
     assert read_fault(error).reason == "Invalid response object"
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:8000/v1", "127.0.0.1:80", "htp://host", "http:///v1", "http://host:port", "http://host:99999", "[::1"],
+)
+def test_what_is_no_address_is_told_before_any_call(address: str) -> None:
+    told = f"api_base must be an address such as 'http://localhost:8000/v1', with http or https, not {address!r}"
+    with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
+        LLM("openai/any", api_base=address)
+    with pytest.raises(ValueError, match=r"with http or https$"):
+        LLM("openai/any", api_base=f"name:secret@{address}")
+
+
+def test_blanks_around_an_address_are_none_of_it() -> None:
+    with Loopback(["Oslo"]) as server:
+        assert asyncio.run(text(LLM("openai/any", api_base=f" {server.api_base}\n"), Ledger())) == "Oslo"
+
+
+def test_an_address_in_the_environment_is_told_likewise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
+    llm = LLM("openai/any", api_key="none")
+    with pytest.raises(LLMSetupError, match=r"OPENAI_BASE_URL must be an address such as .+, not 'localhost:8000/v1'$"):
+        asyncio.run(text(llm, Ledger()))
+    asyncio.run(llm.close())
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+def test_a_deployment_without_an_address_is_not_tried_again() -> None:
+    litellm: Any = import_litellm()
+    deployment = {"model": "openai/dep", "api_base": "localhost:8000/v1", "api_key": "none"}
+    router = litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}])
+    with pytest.raises(LLMSetupError, match=r"^group: "):
+        asyncio.run(text(LLM(router), Ledger()))

@@ -25,7 +25,7 @@ from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.proving import ENOUGH, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import Route, find_provider, find_route, find_server, find_window
+from minirag.llm.routing import Route, check_address, find_provider, find_route, find_server, find_window
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
@@ -94,12 +94,14 @@ class LLM:
                 by default. What the model refuses is left out after the first refusal.
 
         Raises:
-            ValueError: If the name is blank, a number is out of range, or a router has no group of its own to take.
+            ValueError: If the name is blank, a number is out of range, an address is none, or a router has no group of
+                its own to take.
         """
         if not timeout > 0 or max_parallel < 1:
             raise ValueError(f"timeout must be above 0 and max_parallel at least 1, not {timeout} and {max_parallel}")
         if window is not None and window < 1:
             raise ValueError(f"window must be at least 1, not {window}")
+        api_base = check_address(api_base) if api_base else None
         given: object = router if router is not None and isinstance(model, str) else model
         self.model = _name(model)
         self.max_parallel = max_parallel
@@ -254,7 +256,8 @@ class LLM:
 
     async def close(self) -> None:
         """Close the connections; call it on the loop that made the calls."""
-        await self._transport.close()
+        if "_transport" in vars(self):  # nothing was opened where nothing was asked, or could be
+            await self._transport.close()
 
     def _wants_size(self, ledger: Ledger) -> bool:
         return self._rates.counts_tokens or ledger.budget is not None

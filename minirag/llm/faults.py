@@ -26,6 +26,7 @@ _NO_KEY = re.compile(
     r"|api[ _-]?key not valid|no (?:api )?key is set|unable to locate credentials|must set the \w+ env",
     re.IGNORECASE,
 )
+_NO_ADDRESS = re.compile(r"Request URL (?:has an unsupported|is missing an)|Invalid port: |Port out of range")
 _NO_PROVIDER = "LLM Provider NOT provided"  # LiteLLM's words for a name that it does not know
 _NO_MODEL = re.compile(
     rf"{_NO_PROVIDER}|model[ _]not[ _]found|model \S+ (?:does not exist|not found)|(?:unknown|invalid) model"
@@ -55,6 +56,7 @@ NO_CREDENTIALS_IN_ADDRESS = (
     "them; for another leave them out of api_base, and give extra_headers={'Authorization': 'Basic ...'}"
 )
 _CONNECTING = ("ConnectError", "ClientConnectorError", "EndpointConnectionError", "ConnectionRefusedError", "gaierror")
+_ADDRESSING = ("InvalidURL", "NonHttpUrlClientError", "UnsupportedProtocol")
 _PROGRAMMING_ERRORS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, NotImplementedError)
 _UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
@@ -174,8 +176,7 @@ def _is_unsendable(error: Exception) -> bool:
 def _absence(error: Exception) -> str | None:
     """Why no connection came about, in the words of whoever was nearest to the network; None where one did."""
     chain = list(_chain(error))
-    # By name: each client has its own, and none need be installed.
-    if not any(kind.__name__ in _CONNECTING for seen in chain for kind in type(seen).__mro__):
+    if not any(_is_named(seen, _CONNECTING) for seen in chain):
         return None
     return str(chain[-1]) or type(chain[-1]).__name__
 
@@ -209,11 +210,21 @@ def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
         return "too_long"
     if _OLLAMA_BROKE.search(text):  # which LiteLLM calls a bad request
         return "transient"
-    if _NO_KEY.search(text) or _NO_MODEL.search(text):
+    if _NO_KEY.search(text) or _NO_MODEL.search(text) or _is_sent_nowhere(error):
         return "setup"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 425):
         return _bad_request_kind(error, status, text)
     return "transient"
+
+
+def _is_sent_nowhere(error: Exception) -> bool:
+    """Whether a client found that an address is none: of a router, or of the environment."""
+    return any(_NO_ADDRESS.search(str(seen)) or _is_named(seen, _ADDRESSING) for seen in _chain(error))
+
+
+def _is_named(error: BaseException, names: Sequence[str]) -> bool:
+    """By name: each client has its own, and none need be installed."""
+    return any(kind.__name__ in names for kind in type(error).__mro__)
 
 
 def _is_programming_error(error: Exception) -> bool:

@@ -66,6 +66,24 @@ def find_provider(route: Route) -> tuple[str, str]:
     return str(find_entry(route).get("litellm_provider") or "litellm"), route.model
 
 
+def check_address(address: str) -> str:
+    """The address of a server, without blanks around it.
+
+    Raises:
+        ValueError: If no call can go there; what may be a password is not repeated.
+    """
+    stripped = address.strip()
+    try:
+        parts = urlsplit(stripped)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # a port that is none, a bracket that is not closed
+        is_address = False
+    if not is_address:
+        given = "" if "@" in address else f", not {address!r}"
+        raise ValueError(f"api_base must be an address such as 'http://localhost:8000/v1', with http or https{given}")
+    return stripped
+
+
 def find_host(route: Route, *, api_base: str | None = None) -> str:
     """The host of the address that calls go to, "" where the provider's own is not replaced."""
     base = _find_base(route, api_base)
@@ -76,7 +94,7 @@ def find_server(route: Route, *, api_base: str | None = None) -> str:
     """That host with its port, as messages name it: without what stands before an @. "" also for what is none."""
     try:
         return urlsplit(_find_base(route, api_base)).netloc.rpartition("@")[2]
-    except ValueError:  # the call will say so
+    except ValueError:  # of the environment: the call will say so
         return ""
 
 

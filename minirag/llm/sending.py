@@ -198,8 +198,10 @@ class Sender:
         if fault.kind == "absent":
             there = f" at {self._address}" if self._address else ""
             tried = f"{error.attempts} attempts in {error.seconds:.0f} s: {fault.reason}"
-            hint = "Is the server started, and the address right?" if self._address else "Is there a network?"
-            return LLMSetupError(model, f"nobody answers{there} ({tried}). {hint}")
+            return LLMSetupError(
+                model,
+                f"nobody answers{there} ({tried}). Is the server started, the address right, and a network there?",
+            )
         if fault.kind == "broken":
             failed = f"the client library itself failed, {error.attempts} times; another release of it may help"
             return LLMUnavailableError(model, f"{failed}: {fault.reason}")

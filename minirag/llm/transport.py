@@ -15,7 +15,7 @@ from minirag.llm.catalog import find_litellm
 from minirag.llm.credentials import split_address
 from minirag.llm.faults import UNSENDABLE_KEY
 from minirag.llm.own import FunctionTransport, RouterTransport
-from minirag.llm.routing import Route
+from minirag.llm.routing import Route, check_address
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -146,13 +146,21 @@ class OpenAITransport:
         given = key or os.environ.get("OPENAI_API_KEY") or ""
         if not (given.isascii() and given.isprintable()) or given != given.strip():
             raise MissingSetupError(UNSENDABLE_KEY)
-        address, authorization = split_address(self._api_base or os.environ.get("OPENAI_BASE_URL") or "")
+        address, authorization = split_address(self._api_base or _address_in_environment())
         headers = {"Authorization": authorization} if authorization else None
         options: Any = {"base_url": address or None, "timeout": self._timeout, "max_retries": 0}
         try:
             return openai.AsyncOpenAI(api_key=key, default_headers=headers, **options)
         except openai.OpenAIError as error:
             raise MissingSetupError("no API key: set OPENAI_API_KEY, or pass api_key=") from error
+
+
+def _address_in_environment() -> str:
+    given = os.environ.get("OPENAI_BASE_URL") or ""
+    try:
+        return check_address(given) if given else ""
+    except ValueError as error:
+        raise MissingSetupError(str(error).replace("api_base", "OPENAI_BASE_URL", 1)) from error
 
 
 class LiteLLMTransport:
@@ -166,7 +174,7 @@ class LiteLLMTransport:
         options: dict[str, Any] = {"model": model, "timeout": access.timeout, "max_retries": 0}
         options |= {"api_base": access.api_base, "api_key": key}
         if model.startswith("openai/"):  # the only way that sends a header of one's own in the place of LiteLLM's
-            address, authorization = split_address(access.api_base or os.environ.get("OPENAI_BASE_URL") or "")
+            address, authorization = split_address(access.api_base or _address_in_environment())
             if authorization is not None:
                 options |= {"api_base": address, "extra_headers": {"Authorization": authorization}}
         self._options = {name: value for name, value in options.items() if value is not None}
