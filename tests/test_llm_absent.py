@@ -22,6 +22,16 @@ from tests.loopback import Loopback
 from tests.test_llm import text
 
 
+def ask(llm: LLM) -> str:
+    async def asking() -> str:
+        try:
+            return await text(llm, Ledger())
+        finally:
+            await llm.close()
+
+    return asyncio.run(asking())
+
+
 @pytest.fixture
 def closed_port() -> Iterator[int]:
     """A port that is taken, so that nobody else comes to listen there, and at which nobody listens."""
@@ -48,13 +58,13 @@ def test_where_nobody_listens_few_attempts_are_made(closed_port: int, model: str
         r"Is the server started, the address right, and a network there\?$"
     )
     with pytest.raises(LLMSetupError, match=expected):
-        asyncio.run(text(llm, Ledger()))
+        ask(llm)
 
 
 def test_fewer_attempts_are_made_where_fewer_are_allowed(closed_port: int) -> None:
     llm = LLM("openai/any", api_base=f"http://127.0.0.1:{closed_port}/v1", retries=Retries(attempts=2))
     with pytest.raises(LLMSetupError, match=r"\(2 attempts in 0 s"):
-        asyncio.run(text(llm, Ledger()))
+        ask(llm)
 
 
 def test_an_add_ends_and_goes_on_once_the_server_is_there(tmp_path: Path, closed_port: int) -> None:
@@ -80,7 +90,10 @@ def test_a_server_that_answered_before_is_waited_for() -> None:
         await asyncio.sleep(2.5)  # longer than those five attempts take
         assert not waiting.done()
         with Loopback(["Oslo"], port=port):
-            return await waiting
+            try:
+                return await waiting
+            finally:
+                await llm.close()
 
     assert asyncio.run(ask_twice()) == "Oslo"
 
@@ -125,15 +138,14 @@ def test_what_is_no_address_is_told_before_any_call(address: str) -> None:
 
 def test_blanks_around_an_address_are_none_of_it() -> None:
     with Loopback(["Oslo"]) as server:
-        assert asyncio.run(text(LLM("openai/any", api_base=f" {server.api_base}\n"), Ledger())) == "Oslo"
+        assert ask(LLM("openai/any", api_base=f" {server.api_base}\n")) == "Oslo"
 
 
 def test_an_address_in_the_environment_is_told_likewise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8000/v1")
     llm = LLM("openai/any", api_key="none")
     with pytest.raises(LLMSetupError, match=r"OPENAI_BASE_URL must be an address such as .+, not 'localhost:8000/v1'$"):
-        asyncio.run(text(llm, Ledger()))
-    asyncio.run(llm.close())
+        ask(llm)
 
 
 @pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
@@ -142,4 +154,4 @@ def test_a_deployment_without_an_address_is_not_tried_again() -> None:
     deployment = {"model": "openai/dep", "api_base": "localhost:8000/v1", "api_key": "none"}
     router = litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}])
     with pytest.raises(LLMSetupError, match=r"^group: "):
-        asyncio.run(text(LLM(router), Ledger()))
+        ask(LLM(router))
