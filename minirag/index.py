@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from minirag import loop, telemetry
 from minirag.encoder import check_budget, open_encoder, price_of
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
+from minirag.opening import normalise_name
 from minirag.progress import Listener, Progress
 from minirag.pruning import MOST, REFUSED, Seen, find_gone
-from minirag.reading import OpenIndex, normalise_name
+from minirag.reading import OpenIndex
 from minirag.records import (
     AddReport,
     Budget,

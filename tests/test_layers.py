@@ -22,6 +22,7 @@ ROWS = [
     {"minirag.strategies", "minirag.streaming"},
     {"minirag.index", "minirag.importing"},
     {"minirag.reading"},
+    {"minirag.opening"},
     {"minirag.building", "minirag.repairing", "minirag.reembedding", "minirag.sharing"},
     {"minirag.drawing", "minirag.exporting", "minirag.estimating"},
     {

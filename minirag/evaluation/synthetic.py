@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.index import Index
-from minirag.reading import normalise_name
+from minirag.opening import normalise_name
 from minirag.records import Bridge, ExtractedFact, Extraction
 from minirag.storage.segment import StoredDocument, StoredPassage
 from minirag.storage.segment_data import SegmentData

@@ -14,8 +14,8 @@ from minirag.encoder import aligner_of, close_encoder, open_encoder
 from minirag.errors import InputError
 from minirag.importing.lines import Lines, parsed
 from minirag.loading import check
+from minirag.opening import new_header, normalise_name
 from minirag.progress import Listener, Progress
-from minirag.reading import new_header, normalise_name
 from minirag.reasoner.given import GivenTriple, GivenTriples, statement
 from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import Document, Ledger, Settings
