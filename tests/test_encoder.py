@@ -84,7 +84,7 @@ def test_opening_reads_the_configuration_alone() -> None:
         print(encoder.name, encoder.dimensions, encoder.max_tokens, len(encoder.fingerprint))
         print([name for name in ("onnxruntime", "tokenizers", "openai", "litellm") if name in sys.modules])
     """
-    assert run_child(code) == "minirag-aligner-2 (int8) 384 256 16\n[]\n"
+    assert run_child(code) == "minirag-aligner-2.1 (int8) 384 256 16\n[]\n"
 
 
 # --- vectors -------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from minirag.encoder import OnnxEncoder
 from minirag.errors import InputError
 from minirag.training.comparing import compare, read_samples
 from minirag.training.export import export_encoder, main, take_fingerprint
-from minirag.training.quantising import quantise_rows
 from tests.tiny_bert import EPSILON, HEADS, LAYERS, POSITIONS, WIDTH, WORDS, Weights, make_weights, write_source
 
 TEXTS = ["w1", "w2 w3 w4", "", "w5 w6 w7 w8 w9 w10 w11 w12", " ".join(WORDS[4:30]), "unknown w1"]
@@ -94,6 +93,13 @@ def test_large_channels_do_not_spoil_int8(floats: OnnxEncoder, integers: OnnxEnc
     assert (floats.encode(texts) * integers.encode(texts)).sum(axis=1).mean() > 0.999
 
 
+def test_texts_are_cut_where_the_encoder_cuts(source: Path, tmp_path: Path) -> None:
+    texts = [" ".join(WORDS[4:30]), "w1"]
+    export_encoder(source, tmp_path / "long", name="tiny", max_tokens=6, texts=texts)
+    export_encoder(source, tmp_path / "cut", name="tiny", max_tokens=6, texts=[" ".join(WORDS[4:8]), "w1"])
+    assert OnnxEncoder(tmp_path / "long").fingerprint == OnnxEncoder(tmp_path / "cut").fingerprint
+
+
 def test_int8_vectors_do_not_depend_on_the_batch(integers: OnnxEncoder) -> None:
     together = integers.encode(TEXTS)
     alone = np.concatenate([integers.encode([text]) for text in TEXTS])
@@ -132,12 +138,6 @@ def test_axes_are_dynamic_and_the_output_has_a_safe_name(integers: OnnxEncoder) 
     assert [(each.name, each.shape) for each in session.get_outputs()] == [("sentence_vector", ["batch", WIDTH])]
 
 
-def test_rows_become_integers() -> None:
-    rows, scales = quantise_rows(np.array([[1.0, -2.0, 0.5], [0.0, 0.0, 0.0]], dtype=np.float32), top=100)
-    assert rows.tolist() == [[50, -100, 25], [0, 0, 0]]
-    assert scales.tolist() == pytest.approx([0.02, 1.0])
-
-
 def test_other_architectures_are_refused(source: Path, tmp_path: Path) -> None:
     for name in ("model.safetensors", "tokenizer.json"):
         (tmp_path / name).write_bytes((source / name).read_bytes())
@@ -162,6 +162,18 @@ def test_command_line(source: Path, tmp_path: Path) -> None:
     encoder = OnnxEncoder(target)
     assert (encoder.name, encoder.max_tokens, encoder.config.weights) == ("named-after-me", 20, "float32")
     assert CliRunner().invoke(main, [str(source), str(target)]).exit_code == 1
+
+
+def test_command_line_takes_texts(source: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_text("w1 w2\n\nw3\n", encoding="utf-8")
+    result = CliRunner().invoke(main, [str(source), str(tmp_path / "a"), "--max-tokens", "20", "--texts", str(texts)])
+    assert result.exit_code == 0, result.output
+    export_encoder(source, tmp_path / "b", name="b", max_tokens=20, texts=["w1 w2", "w3"])
+    export_encoder(source, tmp_path / "random", name="random", max_tokens=20)
+    fingerprint = OnnxEncoder(tmp_path / "a").fingerprint
+    assert fingerprint == OnnxEncoder(tmp_path / "b").fingerprint
+    assert fingerprint != OnnxEncoder(tmp_path / "random").fingerprint
 
 
 def test_comparing(floats: OnnxEncoder, integers: OnnxEncoder, tmp_path: Path) -> None:

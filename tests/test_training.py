@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from minirag import Index
 from minirag.cli import program
 from minirag.encoder import OnnxEncoder
+from minirag.training.export import export_encoder
 from tests.extras import need
 from tests.tiny_questions import questions, write_base, write_questions
 
@@ -118,6 +119,13 @@ def test_floats_and_integers_are_the_same_encoder(made: Path) -> None:
     texts = [entry["question"] for entry in questions()]
     floats, integers = (OnnxEncoder(made / name, threads=1).encode(texts) for name in ("float", "model"))
     assert float((floats * integers).sum(axis=1).min()) > 0.98
+
+
+def test_other_exports_can_be_rounded_by_the_same_texts(made: Path, tmp_path: Path) -> None:
+    texts = (made / "texts.txt").read_text(encoding="utf-8").splitlines()
+    assert {entry["question"] for entry in questions()} & {*texts}
+    export_encoder(made / "weights", tmp_path, name="again", max_tokens=int(SETTINGS["max_tokens"]), texts=texts)
+    assert OnnxEncoder(tmp_path).fingerprint == OnnxEncoder(made / "model").fingerprint
 
 
 def test_done_steps_are_not_repeated(made: Path, files: Path, base: Path) -> None:

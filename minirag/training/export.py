@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +18,9 @@ import numpy as np
 
 from minirag.encoder import FILES
 from minirag.errors import InputError
+from minirag.training.calibrating import random_sequences, watch
 from minirag.training.graph import BertShape, FloatForm, build_encoder
-from minirag.training.quantising import Int8Form, find_channel_scales
+from minirag.training.quantising import Int8Form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -36,6 +38,7 @@ def export_encoder(
     query_prefix: str = "",
     document_prefix: str = "",
     floats: bool = False,
+    texts: Sequence[str] = (),
 ) -> None:
     """Write the folder that `minirag.encoder.OnnxEncoder` opens.
 
@@ -47,6 +50,8 @@ def export_encoder(
         query_prefix: Put before each question.
         document_prefix: Put before each text of a document.
         floats: Keep 32-bit floats instead of 8-bit integers.
+        texts: Some hundred texts of the kind that the encoder is for: the weights are rounded so that the vectors of
+            such texts change least. Random tokens serve where there are none.
 
     Raises:
         InputError: If the source is no such model, or max_tokens are more than it has positions for.
@@ -56,12 +61,8 @@ def export_encoder(
     if not 3 <= max_tokens <= positions:
         raise InputError(f"max_tokens is {max_tokens}, but {source} has {positions} positions. Give 3 to {positions}")
     tokenizer = read_tokenizer(source)
-    if floats:
-        model = build_encoder(weights, shape, FloatForm())
-    else:
-        ends = tokenizer.encode("").ids
-        channels = find_channel_scales(weights, shape, opening=ends[0], closing=ends[-1])
-        model = build_encoder(weights, shape, Int8Form(channels))
+    form = FloatForm() if floats else Int8Form(watch(weights, shape, _sequences(texts, tokenizer, weights, max_tokens)))
+    model = build_encoder(weights, shape, form)
 
     target.mkdir(parents=True, exist_ok=True)
     (target / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
@@ -127,6 +128,18 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     return tokenizer
 
 
+def _sequences(
+    texts: Sequence[str], tokenizer: Tokenizer, weights: Mapping[str, NDArray[np.float32]], max_tokens: int
+) -> list[list[int]]:
+    """Tokens of the texts, cut where the encoder will cut, or random ones."""
+    ends = tokenizer.encode("").ids
+    if texts:
+        encoded = (encoding.ids for encoding in tokenizer.encode_batch_fast([*texts]))
+        return [ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]] for ids in encoded]
+    words = len(weights["embeddings.word_embeddings.weight"])
+    return [*random_sequences(words, max_tokens, opening=ends[0], closing=ends[-1])]
+
+
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
     text = json.dumps(config, indent=2, ensure_ascii=False) + "\n"
     (folder / "config.json").write_text(text, encoding="utf-8")
@@ -136,12 +149,21 @@ def _write_config(folder: Path, config: dict[str, Any]) -> None:
 @click.argument("source", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="SAFETENSORS_FOLDER")
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False), metavar="OUT_FOLDER")
 @click.option("--float", "floats", is_flag=True, help="Keep 32-bit floats instead of 8-bit integers.")
+@click.option(
+    "--texts",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Some hundred texts, one a line, of the kind that the encoder is for: 8 bits change their vectors least. "
+    "Random tokens by default.",
+)
 @click.option("--name", default=None, help="What the encoder calls itself; the target folder's name by default.")
 @click.option("--max-tokens", default=MAX_TOKENS, show_default=True, help="The longest input.")
-def main(source: Path, target: Path, floats: bool, name: str | None, max_tokens: int) -> None:
+def main(source: Path, target: Path, floats: bool, texts: Path | None, name: str | None, max_tokens: int) -> None:
     """Write OUT_FOLDER with model.onnx, tokenizer.json and config.json."""
     try:
-        export_encoder(source, target, name=name or target.name, max_tokens=max_tokens, floats=floats)
+        lines = texts.read_text(encoding="utf-8").splitlines() if texts else []
+        export_encoder(
+            source, target, name=name or target.name, max_tokens=max_tokens, floats=floats, texts=[*filter(None, lines)]
+        )
     except InputError as error:
         raise click.ClickException(str(error)) from error
     size = sum((target / each).stat().st_size for each in FILES)

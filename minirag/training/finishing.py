@@ -13,7 +13,8 @@ from minirag.errors import InputError
 from minirag.training.bases import find_base
 from minirag.training.card import write_card
 from minirag.training.export import export_encoder, read_tokenizer
-from minirag.training.making import FLOAT, MODEL, WEIGHTS, Making, load_model, questions_of, report
+from minirag.training.lessons import cut_chains
+from minirag.training.making import FLOAT, MODEL, TEXTS, WEIGHTS, Making, load_model, questions_of, report
 from minirag.training.validating import Validation
 
 if TYPE_CHECKING:
@@ -24,18 +25,25 @@ if TYPE_CHECKING:
 
 LEAST_PARITY = 0.9999
 _PARITY = 64  # questions
+_ROUNDED = (
+    480  # lessons by which the weights are rounded; with a third of them 1 - cosine to the floats is a sixteenth more
+)
 
 
 def export(making: Making) -> None:
     """Write the encoder twice: with 8-bit integers to `model`, with 32-bit floats (for GPUs) to `float`.
 
+    The texts by which the weights are rounded are left beside them, a line each, for other exports to be like this one.
+
     Raises:
-        InputError: If there are no weights yet.
+        InputError: If there are no weights yet, or no chains.
     """
     source = making.folder / WEIGHTS
     if not source.is_dir():
         raise InputError(f"{source} is missing: it is what the step 'train' leaves. Run that step first")
     settings = making.settings
+    texts = _typical_texts(making)
+    (making.folder / TEXTS).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
     for name, floats in ((MODEL, False), (FLOAT, True)):
         with making.progress.stage(f"exporting {name}", 1) as count:
             export_encoder(
@@ -46,8 +54,20 @@ def export(making: Making) -> None:
                 query_prefix=settings.query_prefix,
                 document_prefix=settings.document_prefix,
                 floats=floats,
+                texts=texts,
             )
             count(1)
+
+
+def _typical_texts(making: Making) -> list[str]:
+    """Questions, with and without a chain, and what they are to find, as the encoder meets them: one line each."""
+    settings = making.settings
+    train, _ = questions_of(making)
+    lessons = cut_chains(train, seed=settings.seed)
+    chosen = lessons[:: max(1, len(lessons) // _ROUNDED)][:_ROUNDED]
+    texts = [settings.query_prefix + lesson.query for lesson in chosen]
+    texts += [settings.document_prefix + lesson.target for lesson in chosen]
+    return [" ".join(text.split()) for text in texts]
 
 
 def evaluate(making: Making) -> dict[str, Any]:

@@ -120,17 +120,13 @@ class FloatForm:
         return graph.node("MatMul", [values, graph.constant(f"{site}.weight", weight.T)]), bias
 
 
-def build_encoder(
-    weights: Mapping[str, NDArray[np.float32]], shape: BertShape, form: Form, *, watched: bool = False
-) -> ModelProto:
+def build_encoder(weights: Mapping[str, NDArray[np.float32]], shape: BertShape, form: Form) -> ModelProto:
     """The whole encoder: `input_ids` and `attention_mask`, int64 `(batch, sequence)`, to unit vectors `(batch, width)`.
 
     Args:
         weights: Under the names of a BertModel's state.
         shape: Its sizes.
         form: How the weights are kept.
-        watched: Whether what flows into `attention.self` and `intermediate` of each layer is an output too, under the
-            names of `watched_sites`.
     """
     from onnx import TensorProto, helper
 
@@ -143,24 +139,12 @@ def build_encoder(
 
     inputs = [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "sequence"]) for name in INPUTS]
     outputs = [helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, ["batch", shape.width])]
-    if watched:
-        outputs += [
-            helper.make_tensor_value_info(f"{site}.input", TensorProto.FLOAT, ["batch", "sequence", shape.width])
-            for site in watched_sites(shape)
-        ]
     body = helper.make_graph(graph.nodes, "encoder", inputs, outputs, list(graph.constants.values()))
     opsets = [helper.make_opsetid("", OPSET), helper.make_opsetid(CONTRIB, 1)]
     return helper.make_model(body, opset_imports=opsets, ir_version=IR_VERSION, producer_name="minirag")
 
 
-def watched_sites(shape: BertShape) -> list[str]:
-    """The places that read what a layer normalisation gives, in order."""
-    return [
-        f"encoder.layer.{layer}.{part}" for layer in range(shape.layers) for part in ("attention.self", "intermediate")
-    ]
-
-
-def fused_attention(
+def _fuse_attention(
     weights: Mapping[str, NDArray[np.float32]], site: str
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Weight and bias of queries, keys and values of one layer, stacked in this order."""
@@ -179,7 +163,7 @@ def _embed(graph: Graph, weights: Mapping[str, NDArray[np.float32]], shape: Bert
     first = graph.constant("zero", np.array([0], dtype=np.int64))
     length = graph.node("Shape", ["input_ids"], start=1, end=2)
     total = graph.node("Add", [words, graph.node("Slice", [positions, first, length, first])])
-    return _normalise(graph, weights, shape, total, "embeddings.LayerNorm", name="encoder.layer.0.attention.self.input")
+    return _normalise(graph, weights, shape, total, "embeddings.LayerNorm")
 
 
 def _layer(
@@ -197,26 +181,24 @@ def _layer(
         return product, graph.constant(f"{site}.bias", bias)
 
     site = f"{layer}.attention.self"
-    product, bias = form.multiply(graph, site, hidden, *fused_attention(weights, site))
+    product, bias = form.multiply(graph, site, hidden, *_fuse_attention(weights, site))
     parts = graph.nodes_out("Split", [product], [f"{site}.{part}" for part in "qkv"], axis=-1, num_outputs=3)
     inputs = [*parts, graph.constant(f"{site}.bias", bias), mask]
     attended = graph.node("MultiHeadAttention", inputs, domain=CONTRIB, num_heads=shape.heads)
 
     added = graph.node("Add", [graph.node("Add", list(multiply(f"{layer}.attention.output", attended))), hidden])
-    norm = f"{layer}.attention.output.LayerNorm"
-    hidden = _normalise(graph, weights, shape, added, norm, name=f"{layer}.intermediate.input")
+    hidden = _normalise(graph, weights, shape, added, f"{layer}.attention.output.LayerNorm")
 
     inner = graph.node(form.gelu, list(multiply(f"{layer}.intermediate", hidden)), domain=CONTRIB)
     added = graph.node("Add", [graph.node("Add", list(multiply(f"{layer}.output", inner))), hidden])
-    following = f"encoder.layer.{int(layer.rpartition('.')[2]) + 1}.attention.self.input"
-    return _normalise(graph, weights, shape, added, f"{layer}.output.LayerNorm", name=following)
+    return _normalise(graph, weights, shape, added, f"{layer}.output.LayerNorm")
 
 
 def _normalise(
-    graph: Graph, weights: Mapping[str, NDArray[np.float32]], shape: BertShape, values: str, norm: str, *, name: str
+    graph: Graph, weights: Mapping[str, NDArray[np.float32]], shape: BertShape, values: str, norm: str
 ) -> str:
     parameters = [graph.constant(f"{norm}.{part}", weights[f"{norm}.{part}"]) for part in ("weight", "bias")]
-    return graph.node("LayerNormalization", [values, *parameters], name=name, axis=-1, epsilon=shape.epsilon)
+    return graph.node("LayerNormalization", [values, *parameters], axis=-1, epsilon=shape.epsilon)
 
 
 def _pool(graph: Graph, hidden: str) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Stage = Literal["chains", "negatives", "train", "export", "evaluate"]
 STAGES: tuple[Stage, ...] = ("chains", "negatives", "train", "export", "evaluate")
 CHAINS, VECTORS, REPORT = "chains.jsonl", "vectors.npy", "report.json"
-WEIGHTS, FLOAT, MODEL = "weights", "float", "model"
+WEIGHTS, FLOAT, MODEL, TEXTS = "weights", "float", "model", "texts.txt"
 
 
 @dataclass(frozen=True, slots=True)
