@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 from minirag.encoder import OnnxEncoder
 from minirag.errors import InputError
 from minirag.training.comparing import compare, read_samples
-from minirag.training.export import export_encoder, main, take_fingerprint
+from minirag.training.export import export_encoder, main, read_lines, take_fingerprint
 from tests.tiny_bert import EPSILON, HEADS, LAYERS, POSITIONS, WIDTH, WORDS, Weights, make_weights, write_source
 
 TEXTS = ["w1", "w2 w3 w4", "", "w5 w6 w7 w8 w9 w10 w11 w12", " ".join(WORDS[4:30]), "unknown w1"]
@@ -174,6 +174,27 @@ def test_command_line_takes_texts(source: Path, tmp_path: Path) -> None:
     fingerprint = OnnxEncoder(tmp_path / "a").fingerprint
     assert fingerprint == OnnxEncoder(tmp_path / "b").fingerprint
     assert fingerprint != OnnxEncoder(tmp_path / "random").fingerprint
+
+
+def test_texts_that_cannot_be_read_are_named(source: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"caf\xe9")
+    command = [str(source), str(tmp_path / "out"), "--max-tokens", "20", "--texts", str(texts)]
+    result = CliRunner().invoke(main, command)
+    assert result.exit_code == 1
+    assert f"{texts}: cannot be read: 'utf-8' codec can't decode byte 0xe9" in result.output
+    assert CliRunner().invoke(main, [*command, "--float"]).exit_code == 0  # which needs none
+    with pytest.raises(ValueError, match="texts are several: give a list"):
+        export_encoder(source, tmp_path, name="x", max_tokens=20, texts="w1 w2")
+
+
+def test_blank_lines_and_halves_of_characters_are_no_texts(source: Path, tmp_path: Path) -> None:
+    texts = tmp_path / "texts.txt"
+    texts.write_bytes(b"\xef\xbb\xbf  \n\t\n")
+    assert read_lines(texts) == []
+    for name, given in (("half", ["w1 \ud800"]), ("replaced", ["w1 \ufffd"])):
+        export_encoder(source, tmp_path / name, name="x", max_tokens=20, texts=given)
+    assert OnnxEncoder(tmp_path / "half").fingerprint == OnnxEncoder(tmp_path / "replaced").fingerprint
 
 
 def test_comparing(floats: OnnxEncoder, integers: OnnxEncoder, tmp_path: Path) -> None:

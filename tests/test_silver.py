@@ -1,7 +1,14 @@
 """Which facts of which passages make a question's chain, in the three forms in which sets say it."""
 
+from pathlib import Path
+
+import pytest
+
 from minirag.datasets import ContextPassage, Example, SubQuestion
+from minirag.errors import InputError
+from minirag.training.lessons import ChainedQuestion
 from minirag.training.silver import ReadPassage, SilverStep, best_fact, build_chain, orders, supports_of
+from minirag.training.silver_files import read_questions, write_questions
 
 FILM = ReadPassage(
     "Aylwin. Aylwin is a 1920 film directed by Henry Edwards. It stars Chrissie White.",
@@ -120,3 +127,21 @@ def test_a_hop_whose_article_is_named_has_a_stand_in_where_there_are_no_passages
         None,
     ]
     assert [step.stand_in for step in build_chain(supports_of(example, [FILM]), [FILM])] == [None, None]
+
+
+def test_questions_are_read_as_they_were_written(tmp_path: Path) -> None:
+    """Also where a text holds what some call the end of a line, or half a character, as JSON can."""
+    odd = "one\u2028two\x85three\nfour \ud800 \x1c"
+    passage = ReadPassage(odd, odd, (odd,), (odd,), is_gold=True, supporting=(odd,))
+    question = ChainedQuestion("q", "set", odd, (passage,), (SilverStep(0, odd, odd, needs=(1, 2)),))
+    write_questions([question, question], tmp_path / "chains.jsonl")
+    assert read_questions(tmp_path / "chains.jsonl") == [question, question]
+
+
+def test_a_line_that_is_no_question_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "chains.jsonl"
+    write_questions([], path)
+    assert read_questions(path) == []
+    path.write_text('{"id": "q"}\n', encoding="utf-8")
+    with pytest.raises(InputError, match=r"chains\.jsonl, line 1 is no question with its chain: 'passages'"):
+        read_questions(path)

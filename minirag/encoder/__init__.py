@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from minirag.encoder.hosted_encoder import HostedEncoder
 from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, is_folder, read_config
 from minirag.encoder.onnx_encoder import OnnxEncoder
-from minirag.encoder.protocol import Encoder, Role
+from minirag.encoder.protocol import Encoder, Role, replace_surrogates
 from minirag.encoder.query import Query
 from minirag.records import Ledger
 
@@ -35,6 +35,7 @@ __all__ = [
     "open_encoder",
     "price_of",
     "read_config",
+    "replace_surrogates",
 ]
 
 

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from minirag.encoder import FILES
+from minirag.encoder import FILES, replace_surrogates
 from minirag.errors import InputError
 from minirag.training.calibrating import random_sequences, watch
 from minirag.training.graph import BertShape, FloatForm, build_encoder
 from minirag.training.quantising import Int8Form
+from minirag.wording import reason_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +56,10 @@ def export_encoder(
 
     Raises:
         InputError: If the source is no such model, or max_tokens are more than it has positions for.
+        ValueError: If texts are a single one.
     """
+    if isinstance(texts, str):
+        raise ValueError("texts are several: give a list")
     weights, shape = read_bert(source)
     positions = len(weights["embeddings.position_embeddings.weight"])
     if not 3 <= max_tokens <= positions:
@@ -134,10 +138,25 @@ def _sequences(
     """Tokens of the texts, cut where the encoder will cut, or random ones."""
     ends = tokenizer.encode("").ids
     if texts:
-        encoded = (encoding.ids for encoding in tokenizer.encode_batch_fast([*texts]))
+        encoded = (
+            encoding.ids for encoding in tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts])
+        )
         return [ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]] for ids in encoded]
     words = len(weights["embeddings.word_embeddings.weight"])
     return [*random_sequences(words, max_tokens, opening=ends[0], closing=ends[-1])]
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a file that hold something.
+
+    Raises:
+        InputError: If it cannot be read, or is not in UTF-8.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
+    return [line for line in lines if line.strip()]
 
 
 def _write_config(folder: Path, config: dict[str, Any]) -> None:
@@ -160,10 +179,8 @@ def _write_config(folder: Path, config: dict[str, Any]) -> None:
 def main(source: Path, target: Path, floats: bool, texts: Path | None, name: str | None, max_tokens: int) -> None:
     """Write OUT_FOLDER with model.onnx, tokenizer.json and config.json."""
     try:
-        lines = texts.read_text(encoding="utf-8").splitlines() if texts else []
-        export_encoder(
-            source, target, name=name or target.name, max_tokens=max_tokens, floats=floats, texts=[*filter(None, lines)]
-        )
+        lines = read_lines(texts) if texts and not floats else []
+        export_encoder(source, target, name=name or target.name, max_tokens=max_tokens, floats=floats, texts=lines)
     except InputError as error:
         raise click.ClickException(str(error)) from error
     size = sum((target / each).stat().st_size for each in FILES)

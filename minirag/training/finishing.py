@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.encoder import OnnxEncoder
+from minirag.encoder import OnnxEncoder, replace_surrogates
 from minirag.errors import InputError
 from minirag.training.bases import find_base
 from minirag.training.card import write_card
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
 LEAST_PARITY = 0.9999
 _PARITY = 64  # questions
-_ROUNDED = (
-    480  # lessons by which the weights are rounded; with a third of them 1 - cosine to the floats is a sixteenth more
-)
+# Lessons by whose texts the weights are rounded; with a third of them 1 - cosine to the floats is a sixteenth more.
+_ROUNDED = 480
 
 
 def export(making: Making) -> None:
@@ -67,7 +66,7 @@ def _typical_texts(making: Making) -> list[str]:
     chosen = lessons[:: max(1, len(lessons) // _ROUNDED)][:_ROUNDED]
     texts = [settings.query_prefix + lesson.query for lesson in chosen]
     texts += [settings.document_prefix + lesson.target for lesson in chosen]
-    return [" ".join(text.split()) for text in texts]
+    return [replace_surrogates(" ".join(text.split())) for text in texts]
 
 
 def evaluate(making: Making) -> dict[str, Any]:

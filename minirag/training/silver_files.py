@@ -13,10 +13,10 @@ from minirag.training.silver import ReadPassage, SilverStep
 
 
 def write_questions(questions: Iterable[ChainedQuestion], path: Path) -> None:
-    """Write JSON lines, a question in each."""
+    """Write JSON lines, a question in each; in ASCII, as texts may hold what ends a line, or half a character."""
     with path.open("w", encoding="utf-8") as file:
         for question in questions:
-            file.write(json.dumps(asdict(question), ensure_ascii=False) + "\n")
+            file.write(json.dumps(asdict(question)) + "\n")
 
 
 def read_questions(path: Path) -> list[ChainedQuestion]:
@@ -28,14 +28,15 @@ def read_questions(path: Path) -> list[ChainedQuestion]:
     if not path.exists():
         raise InputError(f"{path} is missing: it is what the step 'chains' leaves. Run that step first")
     questions = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            entry = json.loads(line)
-            passages = tuple(_passage(each) for each in entry.pop("passages"))
-            steps = tuple(SilverStep(**{**each, "needs": tuple(each["needs"])}) for each in entry.pop("steps"))
-            questions.append(ChainedQuestion(**entry, passages=passages, steps=steps))
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError(f"{path}, line {number} is no question with its chain: {error}") from error
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                entry = json.loads(line)
+                passages = tuple(_passage(each) for each in entry.pop("passages"))
+                steps = tuple(SilverStep(**{**each, "needs": tuple(each["needs"])}) for each in entry.pop("steps"))
+                questions.append(ChainedQuestion(**entry, passages=passages, steps=steps))
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(f"{path}, line {number} is no question with its chain: {error}") from error
     return questions
 
 

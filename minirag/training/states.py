@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from minirag.encoder import replace_surrogates
+
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
@@ -99,7 +101,7 @@ class States:
 
     def _tokenise(self, keys: Sequence[tuple[str, int]]) -> None:
         missing = [key for key in dict.fromkeys(keys) if key not in self._tokens]
-        encodings = self._tokenizer.encode_batch_fast([text for text, _ in missing])
+        encodings = self._tokenizer.encode_batch_fast([replace_surrogates(text) for text, _ in missing])
         for (text, limit), encoding in zip(missing, encodings, strict=True):
             ids = encoding.ids
             self._tokens[text, limit] = ids if len(ids) <= limit else [*ids[: limit - 1], ids[-1]]
