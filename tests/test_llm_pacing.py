@@ -55,15 +55,15 @@ def note(gate: Gate, *, answers: int = 0, rate_limits: int = 0, times: int = 1, 
     """So many of both, one after the other, and that so many times."""
     for _ in range(times):
         for _ in range(rate_limits):
-            gate.note(rate_limited=True, wait=wait)
+            gate.note("rate_limited", wait=wait)
         for _ in range(answers):
-            gate.note(rate_limited=False)
+            gate.note("answered")
 
 
 def test_scattered_rate_limits_are_no_reason_to_slow_down() -> None:
     gate, dice = Gate(16), random.Random(0)
     for _ in range(2000):
-        gate.note(rate_limited=dice.random() < 0.06)
+        gate.note("rate_limited" if dice.random() < 0.06 else "answered")
         assert gate.limit == 16
 
 
@@ -95,7 +95,7 @@ def test_what_was_sent_before_a_step_says_nothing_of_it() -> None:
     gate = Gate(16)
     note(gate, rate_limits=4)
     for _ in range(12):
-        gate.note(rate_limited=True, seconds=5.0)
+        gate.note("rate_limited", seconds=5.0)
     assert gate.limit == pytest.approx(11.2)
 
 
@@ -103,9 +103,9 @@ def test_after_a_hold_those_that_wait_come_one_by_one() -> None:
     async def entered() -> list[float]:
         gate, times = Gate(8), []
         for _ in range(40):
-            gate.note(rate_limited=False, seconds=0.4)
+            gate.note("answered", seconds=0.4)
         for _ in range(4):
-            gate.note(rate_limited=True, wait=0.2)
+            gate.note("rate_limited", wait=0.2)
 
         async def enter(number: int) -> None:
             await gate.enter(number)
@@ -126,7 +126,7 @@ def shut_gate() -> Gate:
     """Requests take 50 ms there, and the provider has asked for half a minute."""
     gate = Gate(8)
     for _ in range(40):
-        gate.note(rate_limited=False, seconds=0.05)
+        gate.note("answered", seconds=0.05)
     note(gate, rate_limits=4, wait=30.0)
     return gate
 
@@ -137,12 +137,60 @@ def test_one_call_that_is_answered_opens_a_shut_gate() -> None:
         entering = [asyncio.create_task(gate.enter(number)) for number in range(5)]
         await entering[0]
         alone = sum(task.done() for task in entering)
-        gate.note(rate_limited=False)
+        gate.note("answered")
         await asyncio.wait(entering, timeout=10)
         assert all(task.done() for task in entering)
         return alone
 
     assert asyncio.run(all_enter()) == 1
+
+
+def test_a_failure_that_is_no_rate_limit_opens_no_shut_gate() -> None:
+    """Such as by a server that is not there: before, all others went the same way at once."""
+
+    async def entered_with_it() -> int:
+        gate = shut_gate()
+        entering = [asyncio.create_task(gate.enter(number)) for number in range(5)]
+        await entering[0]
+        gate.note("failed")
+        for _ in range(5):  # turns of the loop; the next tries after 100 ms
+            await asyncio.sleep(0)
+        inside = sum(task.done() for task in entering)
+        for task in entering:
+            task.cancel()
+        await asyncio.wait(entering)
+        return inside
+
+    assert asyncio.run(entered_with_it()) == 1
+
+
+def test_failures_that_are_no_rate_limits_raise_no_limit() -> None:
+    gate = Gate(16)
+    note(gate, rate_limits=4)
+    for _ in range(100):
+        gate.note("failed")
+    assert gate.limit == pytest.approx(11.2)
+
+
+def test_a_gate_that_was_shut_opens_on_another_event_loop() -> None:
+    """What was to open it ended with the first loop."""
+    gate = Gate(4)
+
+    async def shut_it() -> None:
+        note(gate, rate_limits=4, wait=0.2)
+        waiting = asyncio.create_task(gate.enter(0))
+        await asyncio.sleep(0)
+        waiting.cancel()
+
+    async def enter() -> None:
+        await asyncio.wait_for(gate.enter(0), timeout=10)
+        gate.leave()
+
+    asyncio.run(shut_it())
+    asyncio.run(enter())  # while it is held
+    asyncio.run(shut_it())
+    time.sleep(0.3)
+    asyncio.run(enter())  # when nobody but a call that was given up stands before it
 
 
 def test_few_calls_try_a_shut_gate() -> None:
@@ -193,6 +241,36 @@ def test_settles_near_what_a_provider_takes() -> None:
 
 def ask_many(llm: LLM, ledger: Ledger, calls: int) -> list[Awaitable[str]]:
     return [llm.complete([{"role": "user", "content": str(i)}], task="read", ledger=ledger) for i in range(calls)]
+
+
+def test_a_server_that_fails_behind_rate_limits_is_tried_by_few() -> None:
+    """Before, the first that met a failure let all others in."""
+    answered, refused, failed = 20, 6, 0
+
+    def overloaded(_: Request) -> Served:
+        nonlocal answered, refused, failed
+        if answered:
+            answered -= 1
+            return Served(text="Oslo", delay=0.1)
+        if refused:
+            refused -= 1
+            return status(429, "slow down", headers={"Retry-After": "5"})
+        failed += 1
+        return status(503, "overloaded")
+
+    async def ask_for_a_second() -> None:
+        llm = LLM("openai/any", api_base=server.api_base, max_parallel=4)
+        await asyncio.gather(*ask_many(llm, Ledger(), 20))
+        asking = [asyncio.ensure_future(call) for call in ask_many(llm, Ledger(), 24)]
+        await asyncio.wait(asking, timeout=1.0)
+        for task in asking:
+            task.cancel()
+        await asyncio.wait(asking)
+        await llm.close()
+
+    with Loopback(overloaded) as server:
+        asyncio.run(ask_for_a_second())
+    assert failed <= 5  # after 0.1 s, 0.2 more, 0.4 more
 
 
 def test_a_provider_that_limits_the_rate_gets_everything_in_the_end() -> None:

@@ -90,7 +90,7 @@ def test_nobody_enters_while_most_are_refused_and_a_wait_is_asked_for() -> None:
     async def entered_after() -> float:
         gate = Gate(4)
         for _ in range(30):
-            gate.note(rate_limited=True, wait=0.2)
+            gate.note("rate_limited", wait=0.2)
         start = time.perf_counter()
         await gate.enter(1)
         return time.perf_counter() - start

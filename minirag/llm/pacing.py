@@ -6,6 +6,9 @@ import asyncio
 import heapq
 from itertools import count
 from time import monotonic
+from typing import Literal
+
+Outcome = Literal["answered", "rate_limited", "failed"]
 
 _FORGIVEN = 0.2  # the share of rate limits that is no reason to slow down: some providers scatter half as many
 _PROOF = 3.0  # rate limits beyond that share which show that the limit is too high
@@ -44,6 +47,7 @@ class Gate:
         self._shut_until = 0.0  # for so long the provider asked to wait; one call at a time tries meanwhile
         self._pause = 0.0  # seconds until the next one tries
         self._opening: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None  # that of the one before
         self._tickets = count()
         self._waiting: list[tuple[float, int, asyncio.Future[None]]] = []
 
@@ -52,8 +56,11 @@ class Gate:
         if self._inside < int(self.limit) and not self._waiting and monotonic() >= self._held_until:
             self._let_in()
             return
-        place = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        place = loop.create_future()
         heapq.heappush(self._waiting, (number, next(self._tickets), place))
+        if self._opening is None or self._loop is not loop:  # what was to end a hold ended with its loop
+            self._open_after(max(0.0, self._held_until - monotonic()))
         try:
             await place
         except asyncio.CancelledError:
@@ -66,21 +73,24 @@ class Gate:
         self._inside -= 1
         self._admit()
 
-    def note(self, *, rate_limited: bool, seconds: float = 0.0, wait: float | None = None) -> None:
-        """Learn from an answer: down by steps while too many are rate limits, slowly up with each that is not.
+    def note(self, outcome: Outcome, *, seconds: float = 0.0, wait: float | None = None) -> None:
+        """Learn from a request: down by steps while too many meet rate limits, slowly up with each that is answered.
 
         What is refused of requests that were sent before the last step says nothing of it.
 
         Args:
-            rate_limited: Whether it was one.
+            outcome: What became of it. One that failed in another way, such as by a server that is overloaded or not
+                there, tells nothing of the rate that the provider allows.
             seconds: How long the request was open.
             wait: Seconds that the provider asked to wait. When too many answers are rate limits the gate shuts for so
                 long: all that queue would only be refused in turn, and use up their patience. But many providers ask
                 for the same second of everybody, whatever is free before, and a shut gate wastes that. So one call
                 tries after as long as a request takes, the next after twice as long, and an answer opens the gate.
         """
+        if outcome == "failed":
+            return
         is_sent_since = monotonic() - seconds >= self._lowered_at
-        if not rate_limited:
+        if outcome == "answered":
             if is_sent_since:
                 self._reopen()
             self._seconds += (seconds - self._seconds) * _MEMORY
@@ -129,9 +139,13 @@ class Gate:
     def _hold(self, seconds: float) -> None:
         """Let nobody in for so long."""
         self._held_until = monotonic() + seconds
+        self._open_after(seconds)
+
+    def _open_after(self, seconds: float) -> None:
         if self._opening is not None:
             self._opening.cancel()
-        self._opening = asyncio.get_running_loop().call_later(seconds, self._open)
+        self._loop = asyncio.get_running_loop()
+        self._opening = self._loop.call_later(seconds, self._open)
 
     def _open(self) -> None:
         """After a hold, unless the clock is a little behind."""

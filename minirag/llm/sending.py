@@ -16,7 +16,7 @@ from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, L
 from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
 from minirag.llm.faults import Fault, FaultError, read_fault, redact
 from minirag.llm.outages import Outage
-from minirag.llm.pacing import Gate
+from minirag.llm.pacing import Gate, Outcome
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.silence import Silence
@@ -154,12 +154,12 @@ class Sender:
             with self._silence.watch(self._timeout, "given up"):
                 response = await self._await_kept(call, sending.purpose)
         except FaultError as error:
-            limited = error.fault.status == 429
-            self._gate.note(rate_limited=limited, seconds=perf_counter() - start, wait=error.fault.wait)
+            outcome: Outcome = "rate_limited" if error.fault.status == 429 else "failed"
+            self._gate.note(outcome, seconds=perf_counter() - start, wait=error.fault.wait)
             raise
         finally:
             sending.seconds_open += perf_counter() - start
-        self._gate.note(rate_limited=False, seconds=perf_counter() - start)
+        self._gate.note("answered", seconds=perf_counter() - start)
         self._silence.answered()
         usage = read_usage(response, sending.shape.price, perf_counter() - start)
         self._rates.settle(sending.shape.sent, usage.prompt_tokens + usage.completion_tokens, usage.completion_tokens)
