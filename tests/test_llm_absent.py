@@ -126,7 +126,10 @@ def test_a_client_s_traceback_is_no_reason() -> None:
 
 @pytest.mark.parametrize(
     "address",
-    ["localhost:8000/v1", "127.0.0.1:80", "htp://host", "http:///v1", "http://host:port", "http://host:99999", "[::1"],
+    [
+        *("localhost:8000/v1", "127.0.0.1:80", "htp://host", "http:///v1", "http://host:port", "http://host:99999"),
+        *("[::1", "http://local host:8000/v1", "http://h\n/v1", "http://h/v 1", "http://h\u00a0/v1", "http://h/\x7f"),
+    ],
 )
 def test_what_is_no_address_is_told_before_any_call(address: str) -> None:
     told = f"api_base must be an address such as 'http://localhost:8000/v1', with http or https, not {address!r}"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from minirag.llm.catalog import read_models, read_providers
 from minirag.telemetry import OWN_FUNCTION
+
+_UNSENDABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an address; urlsplit passes over some of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,7 @@ def check_address(address: str) -> str:
     try:
         parts = urlsplit(stripped)
         is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        is_address = is_address and not _UNSENDABLE.search(stripped)
     except ValueError:  # a port that is none, a bracket that is not closed
         is_address = False
     if not is_address:
