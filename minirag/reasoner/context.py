@@ -52,7 +52,7 @@ def read_context(items: Sequence[ContextItem]) -> list[Statement]:
     statements = []
     for place, item in enumerate(items):
         title = "" if item.kind == "bridge" else item.title
-        for sentence in read_sentences(item.text, title):
+        for sentence in read_sentences(item.text, title, headings=True):
             text = sentence.text if sentence.topic else _without_title(sentence.text, title)
             subject = sentence.topic or sentence.subject or _first_name(text)
             terms = terms_of(f"{title} {subject} {sentence.text}") | life_terms(sentence.text)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Set
+from collections.abc import Container, Sequence, Set
 from dataclasses import dataclass
 
 from minirag.naming.names import TOKEN, find_names, normalise_name, title_entity, words_inside_sentences
 from minirag.naming.words import FUNCTION_WORDS, UNCASED
-from minirag.reasoner.headings import is_heading
+from minirag.reasoner.headings import find_headings
 from minirag.reasoner.sentences import split_sentences
 from minirag.reasoner.subjects import THINGS, passage_topic, pronouns_of_opening
 from minirag.records import ExtractedFact
+
+Span = tuple[int, int]
 
 _MARKUP = re.compile(r"<[^<>\n]{1,200}>|\[\d{1,4}\]|\[\[|\]\]|\{\{|\}\}|'''?|\*\*|__+")
 _BULLET = re.compile(r"\A(?:[-*•·+#>|–—]+\s+)+")
@@ -43,25 +45,40 @@ class Sentence:
     names_title: bool
 
 
-def read_sentences(text: str, title: str) -> list[Sentence]:
+def read_sentences(text: str, title: str, *, headings: bool = False) -> list[Sentence]:
     """The sentences of a passage that say something, each cleaned, with its names.
 
-    Headings say nothing, unless there is nothing else.
+    Args:
+        text: The passage.
+        title: Its document's, may be empty.
+        headings: Whether to give those headings too that say nothing, or nothing but what a sentence below them says.
+            They are given in any case where there is nothing else.
     """
     spans = split_sentences(text)
-    bodies = [span for span in spans if not is_heading(text, *span)]
-    kept = _kept(text, bodies) or _kept(text, spans)
-    topic = passage_topic(title, kept)
+    lost_without = find_headings(text, spans)
+    cleaned = _cleaned(text, spans)
+    bodies = [sentence for span, sentence in cleaned.items() if span not in lost_without]
+    telling_spans = [span for span in cleaned if not bodies or lost_without.get(span, True)]
+    kept = [cleaned[span] for span in telling_spans]
+    topic = passage_topic(title, bodies or kept)
     tokens = TOKEN.findall(topic)
     known = words_inside_sentences(kept).union(tokens)
     telling = frozenset(token.lower() for token in tokens if len(token) > 2 and token.lower() not in FUNCTION_WORDS)
-    subjects = [""] * len(kept) if topic else pronouns_of_opening(kept)
-    return [_describe(*pair, topic, telling, known) for pair in zip(kept, subjects, strict=True)]
+    subjects = {} if topic else _subjects(telling_spans, kept, lost_without)
+    given = cleaned if headings else telling_spans
+    return [_describe(cleaned[span], subjects.get(span, ""), topic, telling, known) for span in given]
 
 
-def _kept(text: str, spans: Iterable[tuple[int, int]]) -> list[str]:
-    cleaned = [_clean(text[start:end]) for start, end in spans]
-    return [sentence for sentence in cleaned if _has_content(sentence)]
+def _cleaned(text: str, spans: Sequence[Span]) -> dict[Span, str]:
+    """The sentences that say something, cleaned, by where they stand."""
+    found = {(start, end): _clean(text[start:end]) for start, end in spans}
+    return {span: sentence for span, sentence in found.items() if _has_content(sentence)}
+
+
+def _subjects(spans: Sequence[Span], sentences: Sequence[str], headings: Container[Span]) -> dict[Span, str]:
+    """What a pronoun at the start of each sentence stands for, by the first one that is no heading."""
+    first = next((place for place, span in enumerate(spans) if span not in headings), 0)
+    return dict(zip(spans[first:], pronouns_of_opening(sentences[first:]), strict=True))
 
 
 def _describe(sentence: str, subject: str, topic: str, telling: Set[str], known: Set[str]) -> Sentence:

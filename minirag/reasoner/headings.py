@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from minirag.naming.names import TOKEN
+from minirag.naming.words import FUNCTION_WORDS
 
 _MARKED = re.compile(r"#{1,6}[ \t]")
 _UNDERLINE = re.compile(r"\n[ \t]*([=~-])\1{2,}[ \t]*(?:\n|\Z)")
@@ -20,21 +24,62 @@ _VERB = re.compile(
 )
 
 
-def is_heading(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]`, a sentence, is a heading.
+def find_headings(text: str, spans: Sequence[tuple[int, int]]) -> dict[tuple[int, int], bool]:
+    """Which sentences are headings: what a "#" stands before or a rule of "=" or "-" under, and lines that look so.
 
-    One is what a "#" stands before or a rule of "=" or "-" under, and a short line without a verb and a full stop that
-    stands alone above a paragraph.
+    Args:
+        text: A passage.
+        spans: Its sentences, in order.
+
+    Returns:
+        For each heading whether something is lost without it: its look is all that tells, and no sentence below it, up
+        to the next heading, has all of its content words. Sentences in any language may look like headings.
     """
-    line_start = text.rfind("\n", 0, start) + 1
-    if text[line_start:start].strip():
-        return False
+    found: dict[tuple[int, int], bool] = {}
+    below: list[tuple[int, int]] = []
+    for start, end in reversed(spans):
+        marked = _is_marked(text, start, end)
+        if marked or _looks_like_one(text, start, end):
+            found[start, end] = not marked and not _is_said_in(text[start:end], (text[slice(*span)] for span in below))
+            below = []
+        else:
+            below.append((start, end))
+    return found
+
+
+def _is_marked(text: str, start: int, end: int) -> bool:
+    """Whether it is written as a heading, and is no sentence with a full stop."""
     sentence = text[start:end]
-    if _MARKED.match(sentence) and "\n" not in sentence:
-        return True
-    if _UNDERLINE.match(text, end):
-        return True
-    return _is_short(sentence) and _stands_alone(text, line_start) and _leads(text, end)
+    if "\n" in sentence or sentence[-1] == "." or _line_start(text, start) is None:
+        return False
+    return _MARKED.match(sentence) is not None or _UNDERLINE.match(text, end) is not None
+
+
+def _looks_like_one(text: str, start: int, end: int) -> bool:
+    """Whether it is a short line without a verb and a full stop that stands alone above a paragraph."""
+    if not _is_short(text[start:end]):
+        return False
+    line_start = _line_start(text, start)
+    return line_start is not None and _stands_alone(text, line_start) and _leads(text, end)
+
+
+def _line_start(text: str, start: int) -> int | None:
+    """Where the line begins that has nothing but a little white space before `start`; None where it has more."""
+    first = max(0, start - _LONGEST)
+    before, newline, indent = text[first:start].rpartition("\n")
+    if indent.strip() or (first and not newline):
+        return None
+    return first + len(before) + len(newline)
+
+
+def _is_said_in(line: str, sentences: Iterable[str]) -> bool:
+    """Whether one of the sentences has all names, numbers and content words of a line; all words where it has none."""
+    words = {*_words(line)} - FUNCTION_WORDS or {*_words(line)}
+    return bool(words) and any(words <= {*_words(sentence)} for sentence in sentences)
+
+
+def _words(text: str) -> Iterator[str]:
+    return (word.lower().removesuffix("'s").removesuffix("’s") for word in TOKEN.findall(text))
 
 
 def _stands_alone(text: str, line_start: int) -> bool:
