@@ -27,19 +27,24 @@ _DEFINITION = re.compile(r"(?:\s?\([^()]*\))?,?\s(?:is|was)\s(?:an?|the|one of t
 _NOUN_ENDS = re.compile(r"\s(?:of|by|in|from|at|on|for|with|who|that|which|and|\w+ed)\b")
 _PERSONAL = word_set("he she his her")
 _WORD = re.compile(r"[^\W_]+")
-_NUMBERED = re.compile(r"[^\W\d_]*[a-z]{2,}\d+\Z")
+_STEM = re.compile(r"(?=.*\d)(?=.*[^\W\d_])\w+\Z")
+_DIGITS = "0123456789"
 # What any document may be called. Titles of function words alone ("Once") are not among them.
 _GENERIC = word_set("""
     notes note readme chapter part section volume page introduction appendix preface prologue epilogue contents document
     untitled text draft report minutes meeting log diary letter memo scan file data readings entry entries summary
 """)
+_FEWEST_TELLING = 2
+# Words that tell no more where one of those, or a number, stands beside them.
+_BESIDE = word_set("ch chap sec vol pt pp doc final copy new old")
 
 
 def passage_topic(title: str, sentences: Sequence[str]) -> str:
     """The name that pronouns of a passage may stand for, by the title of its document.
 
-    A title with a capital is one. A file's name ("ch1", "henry_edwards"), or what any document may be called ("Notes"),
-    has to stand in the passage as a name, and is then spelt as there.
+    A title with a capital is one. One without is spelt as the passage has it as a name, else stays as it is, words and
+    not underscores. What looks like a file's name and has no two words that tell ("ch1"), and what any document may be
+    called ("Notes"), has to stand in the passage as a name.
 
     Args:
         title: May be empty.
@@ -49,42 +54,47 @@ def passage_topic(title: str, sentences: Sequence[str]) -> str:
         The name; empty when the title names nothing in this passage.
     """
     name = title_entity(title)
-    if not name or UNCASED.search(name) or _is_written_as_name(name):
+    if not name or UNCASED.search(name) or not (name == name.lower() or "_" in name or _tells_nothing(name)):
         return name
+    spaced = " ".join(name.replace("_", " ").split())
+    kept = "" if _tells_nothing(name) else spaced
     if all(sentence == sentence.lower() for sentence in sentences):
-        return name if any(name.lower() in sentence for sentence in sentences) else ""
-    if name != name.lower() or name == name.upper():
-        literal = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        return name if any(name.lower() in sentence for sentence in sentences) else kept
+    if spaced != spaced.lower() or spaced == spaced.upper():
+        literal = re.compile(rf"(?<!\w){re.escape(spaced)}(?!\w)")
         if any(literal.search(sentence) for sentence in sentences):
-            return name
-    spelt = next(_spelt(name, sentences), "")
+            return spaced
+    spelt = next(_spelt(spaced, sentences), "")
     opening = opening_subject(sentences)
-    return spelt if opening is None or opening[0] == spelt else ""
+    return spelt if spelt and (opening is None or opening[0] == spelt or _is_same(spelt, spaced)) else kept
 
 
-def _is_written_as_name(name: str) -> bool:
-    """Whether it has a capital, and is neither a file's name nor what any document may be called."""
-    if name == name.lower() or "_" in name:
-        return False
-    words = TOKEN.findall(name.lower())
-    return not any(_NUMBERED.match(word) for word in words) and (
-        not all(map(_is_generic, words)) or not any(word in _GENERIC for word in words)
-    )
+def _tells_nothing(name: str) -> bool:
+    """Whether it is what any document may be called, or looks like a file's name without words that tell."""
+    words = _WORD.findall(name.lower())
+    bare = {word.rstrip(_DIGITS) or word for word in words}
+    if all(map(_is_generic, bare)) and (bare & _GENERIC or (bare & _BESIDE and name[-1] in _DIGITS)):
+        return True
+    telling = [word for word in words if word.isalpha() and not _is_generic(word)]
+    return name == name.lower() and _STEM.match(name) is not None and len(telling) < _FEWEST_TELLING
 
 
 def _is_generic(word: str) -> bool:
-    return word.isnumeric() or word in _GENERIC or word in FUNCTION_WORDS
+    return word.isnumeric() or word in _GENERIC or word in _BESIDE or word in FUNCTION_WORDS
+
+
+def _is_same(spelt: str, name: str) -> bool:
+    return [word.lower() for word in _WORD.findall(spelt)] == [word.lower() for word in _WORD.findall(name)]
 
 
 def _spelt(name: str, sentences: Sequence[str]) -> Iterator[str]:
-    """Names in sentences that have all words of a file's name; else the words as a sentence begins with them."""
+    """Names in sentences that are a title's words, or that have them all; else the words as a sentence has them."""
     words = [word.lower() for word in _WORD.findall(name)]
     if all(map(_is_generic, words)):
         return
-    for sentence in sentences:
-        for start, end in name_spans(sentence):
-            if {*words} <= {word.lower() for word in re.findall(r"\w+", sentence[start:end])}:
-                yield sentence[start:end]
+    spans = [sentence[start:end] for sentence in sentences for start, end in name_spans(sentence)]
+    yield from (span for span in spans if _is_same(span, name))
+    yield from (span for span in spans if {*words} <= {word.lower() for word in re.findall(r"\w+", span)})
     first = re.compile(r"[\W_]+".join(map(re.escape, words)) + r"\b", re.IGNORECASE)
     for sentence in sentences:
         if found := first.match(sentence) or (first.search(sentence) if len(words) > 1 else None):
