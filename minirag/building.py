@@ -39,7 +39,8 @@ from minirag.records import (
 from minirag.splitting import split
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
-from minirag.storage.merging import merge, read_document, read_vectors
+from minirag.storage.layout import dimensions_in
+from minirag.storage.merging import empty_data, merge, read_document, read_vectors
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
@@ -65,17 +66,19 @@ class Builder:
         self,
         store: Store,
         *,
-        encoder: Encoder,
-        aligner: Encoder,
+        encoders: Callable[[], tuple[Encoder, Encoder]],
         reasoner: Reasoner,
         ledger: Ledger,
         settings: Settings,
         progress: Progress,
     ) -> None:
-        """Nothing happens yet."""
+        """Nothing happens yet.
+
+        `encoders` gives encoder and aligner, or raises why they are not to be had: asked when something is to be
+        encoded, and before a call is paid for.
+        """
         self._store = store
-        self._encoder = encoder
-        self._aligner = aligner
+        self._encoders = encoders
         self._reasoner = reasoner
         self._ledger = ledger
         self._settings = settings
@@ -313,14 +316,15 @@ class Builder:
 
     def _split_all(self, documents: Sequence[Document]) -> list[Passage]:
         size = self._settings.passage_tokens
-        return [p for document in documents for p in split(document, encoder=self._encoder, max_tokens=size)]
+        return [p for document in documents for p in split(document, encoder=self._encoders()[0], max_tokens=size)]
 
     async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
+        if not documents and not bridges:
+            return empty_data(dimensions_in(self._snapshot.header), normalise_name)
+        encoder, aligner = self._encoders()
         total = sum(map(len, texts_of(documents, bridges)))
         with self._progress.stage("encoding", total) as done:
-            return await asyncio.to_thread(
-                embed, documents, bridges, encoder=self._encoder, aligner=self._aligner, progress=done
-            )
+            return await asyncio.to_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
 
     def _moves(self, document: Relabelled) -> bool:
         """Whether new metadata put a document among others that it is bridged with."""
@@ -342,6 +346,8 @@ class Builder:
         may_fail: bool,
     ) -> tuple[list[Bridge], Mapping[BridgeKey, LLMError | BudgetExceededError]]:
         """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
+        if shared:
+            self._encoders()
         bridges, failures = await bridge_all(
             shared, reasoner=self._reasoner, journal=journal, progress=done, may_fail=may_fail
         )

@@ -101,6 +101,8 @@ def _encoding(
     passages, facts, _, _ = texts_of(documents, [])
     bridges = [bridge.text for entity in shared.values() for bridge in link_documents(entity)]
     texts = [*passages, *facts, *bridges]
+    if not texts:
+        return Usage()
     tokens = Usage(-(-len(texts) // BATCH_TEXTS), sum(map(count, texts)))
     return replace(tokens, cost=price.cost(tokens) if price else None)
 

@@ -7,7 +7,6 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -283,8 +282,8 @@ class Index(OpenIndex):
             shared,
             extract=worker("extract"),
             bridge=worker("bridge"),
-            encode=price_of(self.encoder),
-            count=partial(count_tokens, self.encoder.tokenizer),
+            encode=price_of(self.encoder) if stored or shared else None,
+            count=lambda text: count_tokens(self.encoder.tokenizer, text),
         )
 
     async def _add(
@@ -358,7 +357,8 @@ class Index(OpenIndex):
         if self._store.mode == "r":
             raise IndexReadOnlyError(self.path, "was opened with mode='r'. Open it with mode='a' to write")
         ledger = Ledger(max_cost=max_cost)
-        check_budget(self.encoder, ledger)
+        if self._lacking is None:
+            check_budget(self.encoder, ledger)
         reasoner = self.reasoner(None, ledger)
         if triples is not None:
             from minirag.reasoner.given import GivenTriples
@@ -399,8 +399,7 @@ class Index(OpenIndex):
 
         return Builder(
             self._store,
-            encoder=self.encoder,
-            aligner=self.aligner,
+            encoders=lambda: (self.encoder, self.aligner),
             reasoner=reasoner,
             ledger=ledger,
             settings=self.settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from inspect import signature
 from pathlib import Path
@@ -99,8 +99,7 @@ class OpenFile(Shareable):
         given = None if encoder is None else open_encoder(encoder, prices=prices)
         self._store = self._open_store(mode, given, encoder, settings)
         try:
-            source = self._store.snapshot.header["encoder"]["source"]
-            self._use_encoder(given or open_encoder(source, prices=prices))
+            self._use_encoder(given or self._open_own(prices))
             self._check_encoders()
         except (EncoderError, EncoderMismatchError) as error:
             if given is not None:
@@ -120,6 +119,17 @@ class OpenFile(Shareable):
             return Store(self.path, mode=mode, normalise=normalise_name)
         header = new_header(opened or open_encoder(None), encoder, settings or Settings())
         return Store.create(self.path, header=header, normalise=normalise_name)
+
+    def _open_own(self, prices: Mapping[str, Sequence[float]] | None) -> Encoder:
+        """The encoder that the file names.
+
+        Raises:
+            EncoderError: When it cannot be loaded, or the file names none.
+        """
+        source = self._store.snapshot.header["encoder"].get("source")
+        if source is not None and not (isinstance(source, str) and source.strip()):
+            raise EncoderError(f"{self.path} names {source!r} as its encoder, which is no folder and no model's name")
+        return open_encoder(source, prices=prices)
 
     def _use_encoder(self, encoder: Encoder) -> None:
         self._encoder, self._aligner, self._lacking = encoder, aligner_of(encoder), None

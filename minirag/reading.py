@@ -218,7 +218,7 @@ class OpenIndex(OpenFile):
         With a local encoder it takes a few milliseconds, and handing it to another thread and back would add a fifth;
         with a hosted one it waits for the network, and must not do so on the loop.
         """
-        if isinstance(self.encoder, OnnxEncoder):
+        if isinstance(self._encoder, OnnxEncoder):
             return search(*arguments)
         return await asyncio.to_thread(search, *arguments)
 

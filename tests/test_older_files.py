@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,14 @@ from click.testing import CliRunner
 from minirag import Document, Index, ask
 from minirag.cli.running import program
 from minirag.errors import EncoderError, EncoderMismatchError
+from minirag.naming.names import normalise_name
+from minirag.records import Estimate
 from minirag.repairing import repair
 from minirag.storage.finding import find_commit
 from minirag.storage.layout import FORMAT
 from minirag.storage.snapshot import open_snapshot
 from minirag.storage.store import Store
+from tests.loopback import Loopback
 from tests.older_files import make_older
 from tests.stored import answers_of, contents_of, make_documents, open_offline, shipped_encoder, vectors_of
 
@@ -106,8 +111,8 @@ def first(older: Path) -> Path:
     return with_encoder(older, name="minirag-aligner-1", fingerprint="0" * 16)
 
 
-def with_encoder(path: Path, **changed: str) -> Path:
-    store = Store(path, mode="a", normalise=str)
+def with_encoder(path: Path, **changed: object) -> Path:
+    store = Store(path, mode="a", normalise=normalise_name)
     encoder = store.snapshot.header["encoder"] | changed
     header = {name: value for name, value in store.snapshot.header.items() if name != "aligner"}
     with store.writing():
@@ -137,6 +142,25 @@ def test_what_encodes_nothing_works_with_it(first: Path, tmp_path: Path) -> None
     assert found[0]["document_ids"] == ["doc3"]
     with Index(first, model="offline") as index:
         assert index.passage(found[0]["id"]).document_id == index.document("doc3").id
+        answer = ask("Who wrote The Harbour Book 3?", index, strategy="naive", mode="lexical")
+        assert str(answer) == "Otto Brell"
+
+
+def test_what_is_written_without_a_new_vector_works_with_it(first: Path, tmp_path: Path) -> None:
+    kept = make_documents(12)[4]
+    with Index(first, model="offline") as index:
+        assert index.add([], progress=False).added == ()
+        assert index.add(kept, progress=False).unchanged == ("doc4",)
+        assert index.add(replace(kept, metadata={"number": "four"}), progress=False).updated == ("doc4",)
+        assert index.document("doc4").metadata == {"number": "four"}
+        assert index.delete([], progress=False).deleted == ()
+        assert index.delete(["nope"], progress=False).missing == ("nope",)
+        assert index.prune(tmp_path, progress=False).deleted == ()
+        assert index.estimate([], progress=False) == Estimate(0, 0, 0, 0, 0, 0, 0.0)
+        alone = ("doc4", "doc5", "doc10", "doc11")  # who share names with nobody else
+        assert index.delete(alone, progress=False).deleted == alone
+        assert len(index) == 8
+    assert Index.verify(first).whole
 
 
 def test_what_encodes_asks_for_it(first: Path) -> None:
@@ -161,6 +185,31 @@ def test_what_encodes_asks_for_it(first: Path) -> None:
         index.require_encoder()
     with pytest.raises(EncoderMismatchError, match="was built with encoder"):
         Index(with_encoder(first, name="older", fingerprint="1" * 16), encoder=shipped_encoder())
+
+
+def test_it_is_asked_for_before_a_call_is_paid_for(first: Path) -> None:
+    before = first.read_bytes()
+    with Loopback() as server, Index(first, model="openai/any", api_base=server.api_base, api_key="none") as index:
+        for call in (
+            lambda: index.add(Document("new", "Ada Brell sailed to Oslo."), progress=False),
+            lambda: index.add(make_documents(14), progress=False),
+            lambda: index.add(make_documents(14), progress=False, max_cost=1.0),
+            lambda: index.delete("doc3", progress=False),  # others who share its names would be bridged afresh
+        ):
+            with pytest.raises(EncoderMismatchError, match="was built with encoder minirag-aligner-1"):
+                call()
+    assert server.requests == []
+    assert first.read_bytes() == before
+
+
+@pytest.mark.parametrize("source", [5, "", " ", {"a": 1}, ["x"]])
+def test_a_file_that_names_its_encoder_by_no_name_says_so(older: Path, source: object) -> None:
+    path = with_encoder(older, source=source, fingerprint="0" * 16)
+    with Index(path, mode="r", model="offline") as index:
+        assert len(index) == 12
+        told = f"names {source!r} as its encoder, which is no folder and no model's name"
+        with pytest.raises(EncoderError, match=re.escape(told)):
+            index.search("harbour")
 
 
 def test_a_folder_that_is_gone_is_told_when_it_is_needed(older: Path, tmp_path: Path) -> None:

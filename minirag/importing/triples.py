@@ -61,11 +61,10 @@ def build_from_triples(
     try:
         chosen = settings or Settings()
         header = new_header(opened, encoder, chosen)
-        ledger = Ledger()
+        ledger, encoders = Ledger(), (opened, aligner_of(opened))
         builder = Builder(
             Store.create(path, header=header, normalise=normalise_name),
-            encoder=opened,
-            aligner=aligner_of(opened),
+            encoders=lambda: encoders,
             reasoner=GivenTriples(OfflineReasoner(ledger), triples, stated=stated),
             ledger=ledger,
             settings=chosen,
