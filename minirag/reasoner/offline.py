@@ -18,7 +18,7 @@ from minirag.records import (
     Usage,
 )
 
-VERSION = "offline-4"
+VERSION = "offline-5"
 
 
 class OfflineReasoner:

@@ -12,7 +12,7 @@ from minirag.naming.names import TOKEN, normalise_name
 from minirag.reasoner.comparing import Subject, compare, subjects_in
 from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
 from minirag.reasoner.questions import Question, asks_what_it_is, focus_of, read_question, steps_of, terms_of
-from minirag.reasoner.rows import RowAnswer, answer_from_row
+from minirag.reasoner.rows import RowAnswer, RowStep, answer_from_row, is_of_another, step_from_row
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
@@ -63,6 +63,8 @@ def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Seque
         reading = compare(asked, statements, subjects)
     elif reading is None and len(subjects) == 1:
         reading = _define(asked, statements, subjects[0]) or _follow_relations(asked, statements, subjects[0])
+    if reading is None and not compares:
+        reading = _follow_from_row(asked, statements)
     reading = reading or _follow_names(asked, statements, subjects)
     items = tuple(item for item in reading.items if item < len(evidence)) or _holders(reading, evidence, statements)
     return Reading(reading.text, found=True, items=items) if items else _not_found()
@@ -83,7 +85,7 @@ def _not_found() -> Reading:
 
 
 def _read_rows(question: Question, statements: Sequence[Statement]) -> Reading | None:
-    """The cell that answers, of the row of a table that speaks most of the question."""
+    """The cell that answers all of the question, of the row of a table that speaks most of it."""
     found = [(answer, statement) for statement in statements if (answer := _cell_that_answers(question, statement))]
     if not found:
         return None
@@ -93,8 +95,26 @@ def _read_rows(question: Question, statements: Sequence[Statement]) -> Reading |
 
 def _cell_that_answers(question: Question, statement: Statement) -> RowAnswer | None:
     """Of a row as it stands, or with what it is about put in front, as facts have it."""
-    bare = statement.text.removeprefix(f"{statement.title}: ")
-    return answer_from_row(question, bare) or answer_from_row(question, statement.text)
+    return answer_from_row(question, _bare(statement)) or answer_from_row(question, statement.text)
+
+
+def _bare(statement: Statement) -> str:
+    return statement.text.removeprefix(f"{statement.title}: ")
+
+
+def _follow_from_row(question: Question, statements: Sequence[Statement]) -> Reading | None:
+    """Answer by the relations that the question names, the first of which is a cell that it leads to."""
+    known = frozenset(statement.about for statement in statements)
+    for statement in statements:
+        step: RowStep | None = step_from_row(question, _bare(statement)) or step_from_row(question, statement.text)
+        about = match_subject(normalise_name(step.name), known) if step else ""
+        if step and about:
+            steps = steps_of(question.text, step.start, step.end)[1:]
+            focus = focus_of(question, step.start, step.end)
+            reading = _follow_steps(question, statements, about, steps, focus, passed=(statement.item,))
+            if reading is not None:
+                return reading
+    return None
 
 
 def _holders(reading: Reading, evidence: Sequence[ContextItem], statements: Sequence[Statement]) -> tuple[int, ...]:
@@ -129,7 +149,21 @@ def _is_name_of(text: str, about: str) -> bool:
 def _follow_relations(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
     """Answer by the relations that the question names, from the subject that it names."""
     about, start, end = subject
-    steps = steps_of(question.text, start, end)
+    steps, focus = steps_of(question.text, start, end), focus_of(question, start, end)
+    return _follow_steps(question, statements, about, steps, focus) if steps else None
+
+
+def _follow_steps(
+    question: Question,
+    statements: Sequence[Statement],
+    about: str,
+    steps: Sequence[str],
+    focus: frozenset[str],
+    *,
+    passed: tuple[int, ...] = (),
+) -> Reading | None:
+    """Answer by relations that lead on from `about`, to which the items `passed` have led."""
+    subjects = frozenset(statement.about for statement in statements)
     taken: list[Step] = []
     for place, relation in enumerate(steps):
         step = follow(statements, about, relation)
@@ -137,16 +171,13 @@ def _follow_relations(question: Question, statements: Sequence[Statement], subje
             return None
         taken.append(step)
         last = place == len(steps) - 1
-        target = match_subject(normalise_name(step.name), frozenset(statement.about for statement in statements))
+        target = match_subject(normalise_name(step.name), subjects)
         if not target and not (last and question.kind == "person"):
             return None
         about = target
-    if not taken:
-        return None
-    items = tuple(dict.fromkeys(step.statement.item for step in taken))
+    items = tuple(dict.fromkeys((*passed, *(step.statement.item for step in taken))))
     if question.kind == "person":
-        return Reading(taken[-1].name, found=True, items=items)
-    focus = focus_of(question, start, end)
+        return Reading(taken[-1].name, found=True, items=items) if taken else None
     return _attribute(question, focus, [statement for statement in statements if statement.about == about], items)
 
 
@@ -171,7 +202,7 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
         normalise_name(name) for name in _question_names(question, statements)
     }
     paths = [_path(question, (statement,), weights, excluded) for statement in statements]
-    seen = list(paths)
+    seen = [path for path in paths if not _is_of_another(question, path.statements[0])]
     for _ in range(_HOPS - 1):
         paths = sorted(paths, key=lambda path: -path.score)[:_WIDTH]
         paths = [
@@ -180,6 +211,8 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
             for statement in _next(path, statements)
         ]
         seen += paths
+    if not seen:
+        return _not_found()
     best = max(seen, key=lambda path: path.score)
     if question.kind in _OF_A_KIND and not best.answer:
         fitting = [path for path in seen if path.answer and _covered(path.terms, weights) >= _LEAST_COVERAGE]
@@ -194,6 +227,10 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
         found=True,
         items=tuple(dict.fromkeys(statement.item for statement in best.statements)),
     )
+
+
+def _is_of_another(question: Question, statement: Statement) -> bool:
+    return is_of_another(question, _bare(statement), title=statement.title)
 
 
 def _question_names(question: Question, statements: Sequence[Statement]) -> list[str]:
