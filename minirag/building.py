@@ -20,7 +20,7 @@ from minirag.loading import content_hash
 from minirag.loop import finish
 from minirag.models import INDEXING, OFFLINE
 from minirag.naming.names import normalise_name
-from minirag.planning import BatchReport, BridgeKey, Plan, Relabelled, relabel, restore
+from minirag.planning import BatchReport, BridgeKey, Plan, Relabelled, find_too_large, relabel, restore, store_document
 from minirag.progress import Progress
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import (
@@ -41,7 +41,7 @@ from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
 from minirag.storage.layout import dimensions_in
 from minirag.storage.merging import empty_data, merge, read_document, read_vectors
-from minirag.storage.segment import Segment, StoredDocument, StoredPassage, passage_id
+from minirag.storage.segment import Segment, StoredDocument, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
 from minirag.storage.writing import Change
@@ -148,7 +148,7 @@ class Builder:
             self._begun = {document.id for document in new} | self._begun
             titles = {document.id: document.title for document in new}
             for some in in_batches(new, _AT_ONCE):
-                passages = await asyncio.to_thread(self._split_all, some)
+                passages, _ = await asyncio.to_thread(self._split_all, some)
                 self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
 
     async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
@@ -293,8 +293,9 @@ class Builder:
 
     async def _derive(self, plan: Plan) -> list[StoredDocument]:
         """Split, and extract what is not known yet; documents that the budget did not reach leave the plan."""
+        passages, too_large = await asyncio.to_thread(self._split_all, plan.documents)
+        plan.refuse(too_large)
         titles = {document.id: document.title for document in plan.documents}
-        passages = await asyncio.to_thread(self._split_all, plan.documents)
         keys = {p.id: extraction_key(p, title=titles[p.document_id], reasoner=self._reasoner) for p in passages}
         wanted = [p for p in passages if keys[p.id] not in plan.known]
         with self._progress.stage("reading", len(wanted)) as done:
@@ -312,11 +313,22 @@ class Builder:
             by_document.setdefault(passage.document_id, []).append((passage, result, keys[passage.id]))
             if isinstance(result, LLMError):
                 plan.report.failed.append(Failure(passage.id, str(result)))
-        return [_store_document(document, by_document[document.id]) for document in plan.documents]
+        return [store_document(document, by_document[document.id]) for document in plan.documents]
 
-    def _split_all(self, documents: Sequence[Document]) -> list[Passage]:
-        size = self._settings.passage_tokens
-        return [p for document in documents for p in split(document, encoder=self._encoders()[0], max_tokens=size)]
+    def _split_all(self, documents: Sequence[Document]) -> tuple[list[Passage], list[Failure]]:
+        """The passages of those whose records have a place in the file, and what is wrong with the others."""
+        passages: list[Passage] = []
+        failures: list[Failure] = []
+        for document in documents:
+            found: list[Passage] = []
+            if (failure := find_too_large(document, found)) is None:
+                found = split(document, encoder=self._encoders()[0], max_tokens=self._settings.passage_tokens)
+                failure = find_too_large(document, found)
+            if failure is None:
+                passages += found
+            else:
+                failures.append(failure)
+        return passages, failures
 
     async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
         if not documents and not bridges:
@@ -451,22 +463,3 @@ def _is_unchanged(found: tuple[Segment, int], document: Document) -> bool:
     """Whether content and file are those that are stored: a document that moved to another file gets that one."""
     segment, row = found
     return segment.documents[row][3] == content_hash(document) and segment.source(row) == document.source
-
-
-def _store_document(
-    document: Document, passages: Sequence[tuple[Passage, Extraction | LLMError, str]]
-) -> StoredDocument:
-    stored = []
-    end = 0
-    for passage, result, key in passages:
-        before = document.text[end : passage.start]
-        end = passage.end
-        if isinstance(result, LLMError):
-            stored.append(StoredPassage(passage.text, passage.start, before, key, None, str(result)))
-        else:
-            stored.append(StoredPassage(passage.text, passage.start, before, key, result))
-    content = content_hash(document)
-    of_file = document.places, document.source
-    return StoredDocument(
-        document.id, document.title, document.metadata, content, document.text[end:], stored, *of_file
-    )

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from minirag.errors import LLMError
 from minirag.loading import content_hash
-from minirag.records import AddReport, Document, Extraction, Failure
+from minirag.loading.checking import MAX_ID_LENGTH, MAX_METADATA
+from minirag.records import AddReport, Document, Extraction, Failure, Passage
 from minirag.storage.merging import read_document, restore_text
-from minirag.storage.segment import Segment, StoredDocument
+from minirag.storage.segment import Segment, StoredDocument, StoredPassage
+from minirag.storage.segment_data import document_row, passage_row
+from minirag.storage.tables import MOST_OF_A_ROW, encode_row
+
+_CHARACTER = 6  # bytes that one takes in a record at most
+_PLACE = 16  # characters of a place beside its names
+_ROOM = 4_096  # bytes of a passage's record that come with its extraction: the key, why it failed
 
 
 @dataclass(slots=True)
@@ -75,6 +83,48 @@ def restore(stored: StoredDocument) -> Document:
     return Document(stored.id, restore_text(stored), stored.title, stored.metadata, stored.places, stored.source)
 
 
+def store_document(
+    document: Document, passages: Sequence[tuple[Passage, Extraction | LLMError, str]]
+) -> StoredDocument:
+    """The document as it is written, of its passages, what came of each, and the keys under which that is kept."""
+    stored = []
+    end = 0
+    for passage, result, key in passages:
+        before = document.text[end : passage.start]
+        end = passage.end
+        if isinstance(result, LLMError):
+            stored.append(StoredPassage(passage.text, passage.start, before, key, None, str(result)))
+        else:
+            stored.append(StoredPassage(passage.text, passage.start, before, key, result))
+    content = content_hash(document)
+    of_file = document.places, document.source
+    return StoredDocument(
+        document.id, document.title, document.metadata, content, document.text[end:], stored, *of_file
+    )
+
+
+def find_too_large(document: Document, passages: Sequence[Passage]) -> Failure | None:
+    """What is wrong with a document of which a record would be larger than one may be in the file.
+
+    Args:
+        document: Measured only where its length leaves it open.
+        passages: Of it; none while it is not split.
+    """
+    length = len(document.text) + len(document.title) + len(document.source)
+    named = sum(_PLACE + len(place.unit) + sum(map(len, place.headings)) for place in document.places)
+    if _CHARACTER * (length + named + MAX_ID_LENGTH) + MAX_METADATA + _ROOM <= MOST_OF_A_ROW:
+        return None
+    stored = store_document(
+        document if passages else replace(document, text=""), [(each, Extraction((), ()), "") for each in passages]
+    )
+    rows = (document_row(stored), *map(passage_row, stored.passages))
+    largest = max(len(encode_row(row)) for row in rows) + _ROOM
+    if largest <= MOST_OF_A_ROW:
+        return None
+    told = f"one of its records would take {largest:,} bytes, at most {MOST_OF_A_ROW:,} are possible"
+    return Failure(document.id, f"{told}: its title, white space, or what has no spaces in it is too long")
+
+
 def relabel(document: Document, segment: Segment, row: int, *, number: int) -> Relabelled | None:
     """What has to be done when a document comes again; None when it is more than new metadata.
 
@@ -123,3 +173,8 @@ class Plan:
         self.relabelled = {name: each for name, each in self.relabelled.items() if name not in documents}
         self.report.added = [name for name in self.report.added if name not in documents]
         self.report.updated = [name for name in self.report.updated if name not in documents]
+
+    def refuse(self, failures: Sequence[Failure]) -> None:
+        """Let these documents be as they were, and report why."""
+        self.leave_out({failure.id for failure in failures})
+        self.report.failed += failures

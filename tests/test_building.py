@@ -1,5 +1,6 @@
 """Indexing with an LLM: what is asked, what is kept, what fails and is tried again."""
 
+import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -9,6 +10,7 @@ import pytest
 
 from minirag import Document, Index, Settings
 from minirag.errors import LLMSetupError
+from minirag.planning import find_too_large
 from tests.loopback import Loopback, Request, Served, honest, status
 
 MODEL = "openai/loopback"
@@ -50,6 +52,26 @@ def refusing(word: str) -> Callable[[Request], Served]:
         return Served(text="I would rather not.") if word in request.prompt else honest(request)
 
     return serve
+
+
+def test_a_record_that_has_no_place_in_the_file_fails_alone_and_costs_nothing(path: Path, server: Loopback) -> None:
+    """Before, it was found out when all was paid for, and took the whole batch with it."""
+    bad = replace(LAKE, text=LAKE.text + "\x1f" * 45_000_000)  # white space that takes six bytes each as JSON
+    with open_index(path, server) as index:
+        report = index.add([AYLWIN, bad, HENRY], progress=False)
+        assert report.added == ("aylwin", "henry")
+        assert [failure.id for failure in report.failed] == ["lake"]
+        told = r"one of its records would take 270,\d{3},\d{3} bytes, at most 268,435,456 are possible: its title, "
+        assert re.match(told, report.failed[0].reason)
+        assert sorted(tasks(server)) == ["bridge", "extract", "extract"]
+        assert index.document_ids() == ["aylwin", "henry"]
+
+
+def test_a_title_is_measured_before_the_text_is_split() -> None:
+    failure = find_too_large(replace(LAKE, title="\x1f" * 45_000_000), [])
+    assert failure is not None
+    assert failure.id == "lake"
+    assert find_too_large(replace(LAKE, title="T" * 45_000_000), []) is None
 
 
 def test_one_call_a_passage_and_one_for_the_bridge_entities(path: Path, server: Loopback) -> None:

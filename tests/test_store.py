@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,12 @@ from minirag.errors import (
     IndexMissingError,
     IndexReadOnlyError,
     IndexWriteError,
+    InputError,
 )
 from minirag.naming.names import normalise_name
+from minirag.storage.merging import read_document, read_vectors
 from minirag.storage.store import Store
-from minirag.storage.writing import Change
+from minirag.storage.writing import Change, append_commit
 from tests.stored import contents_of, make_documents, open_offline
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
@@ -215,6 +218,25 @@ def test_a_link_is_another_name_of_the_same_file(index: Index, path: Path, tmp_p
         held = Store(path, mode="a", normalise=normalise_name).writing()
         with held, pytest.raises(IndexLockedError, match="is writing it"):
             linked.compact()
+
+
+@pytest.mark.parametrize("kind", ["document", "passage", "fact"])
+def test_a_record_that_is_too_large_is_told_and_leaves_the_file_as_it_was(index: Index, path: Path, kind: str) -> None:
+    snapshot, before = index.snapshot, path.read_bytes()
+    held = read_document(snapshot.segments[0], 3)
+    huge, passage = "\x1f" * 45_000_000, held.passages[0]  # six bytes each
+    if kind == "fact" and passage.extraction is not None:
+        first, *others = passage.extraction.facts
+        extraction = replace(passage.extraction, facts=(replace(first, text=huge), *others))
+        held = replace(held, passages=[replace(passage, extraction=extraction)])
+    elif kind == "passage":
+        held = replace(held, passages=[replace(passage, before=huge)])
+    else:
+        held = replace(held, after=huge)
+    data = read_vectors(snapshot.segments[0], 3, held, normalise_name)
+    with pytest.raises(InputError, match=r"^doc3: a record of 270,000,\d{3} bytes is more than the 268,435,456 "):
+        append_commit(snapshot, Change(snapshot.header, snapshot.pending, data))
+    assert path.read_bytes() == before
 
 
 def test_a_relative_path_survives_a_change_of_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,9 @@ def build_from_triples(
             settings=chosen,
             progress=Progress(progress),
         )
-        loop.run(builder.add(documents))
+        report = loop.run(builder.add(documents))
+        for failure in report.failed:
+            raise InputError(f"{failure.id}: {failure.reason}")
     finally:
         if opened is not encoder:
             close_encoder(opened)

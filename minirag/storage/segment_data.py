@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirag.errors import InputError
 from minirag.records import Bridge
 from minirag.records.places import headings_above, places_to_json, titled
 from minirag.storage.columns import GRAPH, PACKED
 from minirag.storage.lexical import Postings
 from minirag.storage.packing import pack
 from minirag.storage.segment import StoredDocument, StoredPassage, text_hash
-from minirag.storage.tables import MultiMap, encode_numbers, encode_pages, hash_key, hash_keys, starts_of
+from minirag.storage.tables import (
+    MultiMap,
+    RowTooLargeError,
+    encode_numbers,
+    encode_pages,
+    hash_key,
+    hash_keys,
+    starts_of,
+)
 from minirag.storage.vectors import build_graph
 
 if TYPE_CHECKING:
@@ -60,6 +69,9 @@ class SegmentData:
 
         Args:
             graph: Whether facts and bridging facts become a usearch graph, or a plain matrix.
+
+        Raises:
+            InputError: When a record is larger than one may be; it names the document.
         """
         units = np.concatenate([self.fact_vectors, self.bridge_vectors])
         yield (GRAPH, build_graph(units)) if graph else ("fact vectors", units.tobytes())
@@ -72,8 +84,8 @@ class SegmentData:
 
     def _document_sections(self) -> Iterator[tuple[str, bytes]]:
         documents, passages = self.documents, self.passages
-        yield from _rows("documents", (_document_row(d) for d in documents))
-        yield from _rows("passages", (_passage_row(p) for p in passages))
+        yield from self._rows("documents", (document_row(d) for d in documents))
+        yield from self._rows("passages", (passage_row(p) for p in passages))
         yield "passage hashes", np.array([text_hash(p.text) for p in passages], "<u4").tobytes()
         yield "document slices", _starts(len(d.passages) for d in documents)
         extractions = [p.extraction for p in passages]
@@ -84,6 +96,30 @@ class SegmentData:
         yield "title keys", hash_keys(normalise_name(title_entity(d.title)) for d in documents).tobytes()
         rows = np.arange(len(documents), dtype="<u4")
         yield from _map("document ids", MultiMap.build(hash_keys(d.id for d in documents), rows))
+
+    def _rows(self, name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
+        try:
+            pages, table = encode_pages(rows)
+        except RowTooLargeError as error:
+            raise InputError(f"{self._owner(name, error.row)}: {error}") from error
+        yield name, pages
+        yield f"{name} pages", table
+
+    def _owner(self, name: str, row: int) -> str:
+        """Whose row it is: the document's id, or the name that is bridged."""
+        if name == "bridges":
+            return f"bridge entity {self.bridges[row].entity}"
+        owners: list[str] = []
+        for document in self.documents:
+            found = [passage.extraction for passage in document.passages if passage.extraction]
+            rows = {
+                "documents": 1,
+                "passages": len(document.passages),
+                "facts": sum(len(extraction.facts) for extraction in found),
+                "triples": sum(len(extraction.triples) for extraction in found),
+            }
+            owners += [document.id] * rows[name]
+        return owners[row]
 
     def _lexical_sections(self) -> Iterator[tuple[str, bytes]]:
         """Titles and headings count as part of every passage, as they do for the encoder."""
@@ -96,9 +132,9 @@ class SegmentData:
     def _unit_sections(self) -> Iterator[tuple[str, bytes]]:
         extractions = [p.extraction for p in self.passages if p.extraction]
         facts = [fact for extraction in extractions for fact in extraction.facts]
-        yield from _rows("facts", ([fact.text, list(fact.entities)] for fact in facts))
-        yield from _rows("triples", (list(triple) for extraction in extractions for triple in extraction.triples))
-        yield from _rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
+        yield from self._rows("facts", ([fact.text, list(fact.entities)] for fact in facts))
+        yield from self._rows("triples", (list(triple) for extraction in extractions for triple in extraction.triples))
+        yield from self._rows("bridges", ([b.entity, b.text, list(b.passage_ids)] for b in self.bridges))
         named = [(hash_key(key), row) for row, fact in enumerate(facts) for key in self._keys(fact.entities)]
         pairs = np.array(named, "<u8").reshape(-1, 2)
         entities = MultiMap.build(pairs[:, 0], pairs[:, 1].astype("<u4"))
@@ -129,22 +165,17 @@ def titled_passages(documents: Iterable[StoredDocument]) -> Iterator[tuple[Store
             yield passage, titled(document.title, headings_above(document.places, passage.start, passage.text))
 
 
-def _document_row(document: StoredDocument) -> list[Any]:
+def document_row(document: StoredDocument) -> list[Any]:
+    """As it is written; the file and the places in it only where it has them."""
     row = [document.id, document.title, dict(document.metadata), document.content, document.after]
     return [*row, places_to_json(document.places), document.source] if document.places or document.source else row
 
 
-def _passage_row(passage: StoredPassage) -> list[Any]:
+def passage_row(passage: StoredPassage) -> list[Any]:
     """The numbers of facts and triples say what the slices say: these can then be restored from the rows."""
     found = passage.extraction
     counts = [len(found.facts), len(found.triples)] if found else [0, 0]
     return [passage.text, passage.start, passage.before, passage.key, passage.failure, *counts]
-
-
-def _rows(name: str, rows: Iterator[Any]) -> Iterator[tuple[str, bytes]]:
-    pages, table = encode_pages(rows)
-    yield name, pages
-    yield f"{name} pages", table
 
 
 def _map(name: str, columns: MultiMap) -> Iterator[tuple[str, bytes]]:

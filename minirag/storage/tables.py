@@ -23,12 +23,29 @@ _KEPT_PAGES = 64
 _WIDTHS = {1: "u1", 2: "<u2", 4: "<u4"}
 
 
+class RowTooLargeError(ValueError):
+    """A row that no page may hold.
+
+    Attributes:
+        row: Its number.
+        size: In bytes.
+    """
+
+    def __init__(self, row: int, size: int) -> None:
+        """Say what it takes."""
+        self.row, self.size = row, size
+        super().__init__(f"a record of {size:,} bytes is more than the {MOST_OF_A_ROW:,} that one may have")
+
+
 def encode_pages(rows: Iterable[Any]) -> tuple[bytes, bytes]:
     """Rows as lines of UTF-8 JSON, so many as fill a page compressed together (zlib), one page behind the other.
 
     Returns:
         The pages, and their table, `(pages + 1, 3)` 64-bit integers: where a page starts, its first row, its checksum;
         the last one is where all end, how many rows there are, and 0.
+
+    Raises:
+        RowTooLargeError: When a row takes more than `MOST_OF_A_ROW`.
     """
     pages: list[bytes] = []
     table: list[tuple[int, int, int]] = []
@@ -44,10 +61,10 @@ def encode_pages(rows: Iterable[Any]) -> tuple[bytes, bytes]:
 def _fill_pages(rows: Iterable[Any]) -> Iterator[list[bytes]]:
     page: list[bytes] = []
     size = 0
-    for row in rows:
-        line = json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    for number, row in enumerate(rows):
+        line = encode_row(row)
         if len(line) > MOST_OF_A_ROW:
-            raise ValueError(f"a record of {len(line):,} bytes is more than the {MOST_OF_A_ROW:,} that one may have")
+            raise RowTooLargeError(number, len(line))
         if page and size + len(line) > PAGE:
             yield page
             page, size = [], 0
@@ -55,6 +72,11 @@ def _fill_pages(rows: Iterable[Any]) -> Iterator[list[bytes]]:
         size += len(line)
     if page:
         yield page
+
+
+def encode_row(row: Any) -> bytes:  # noqa: ANN401  a row is whatever JSON holds
+    """The line of one value."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def decode_page(page: memoryview | bytes, count: int) -> list[bytes]:

@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirag.errors import InputError
 from minirag.storage.layout import ALIGNMENT, BLOCK, Contents, Section, SegmentEntry, checksum, pack_trailer
 from minirag.storage.replacing import disk_errors, replace_file, write_all
 from minirag.storage.segment import DeadRows
@@ -132,6 +133,7 @@ def write_base(path: Path, data: SegmentData, change: Change, *, commit: int = 1
 
     Raises:
         IndexWriteError: When the disk refuses; `path` is then as it was.
+        InputError: When a record is too large, likewise.
     """
     writer = _Writer(0)
 
@@ -156,6 +158,7 @@ def append_commit(snapshot: Snapshot, change: Change, *, end: int | None = None)
 
     Raises:
         IndexWriteError: When the disk refuses; what was appended is cut off again.
+        InputError: When a record is too large, likewise.
     """
     old = snapshot.contents
     writer = _Writer(snapshot.stamp.size if end is None else end)
@@ -175,7 +178,7 @@ def append_commit(snapshot: Snapshot, change: Change, *, end: int | None = None)
                 entries.append(writer.segment(change.data, graph=False))
             writer.finish(Contents(old.file_id, old.commit + 1, tuple(entries), change.header, writer.pending(change)))
             writer.check()
-        except OSError:
+        except (OSError, InputError):
             with suppress(OSError):
                 file.truncate(writer.start)
             raise
