@@ -59,6 +59,23 @@ def test_a_graph_holds_its_matrix_and_finds_most(unit: Vectors) -> None:
     assert sum(map(len, found)) > 400
 
 
+def test_who_asks_a_graph_for_many_gets_nearly_all(unit: Vectors) -> None:
+    """With no more rows in view than for ten, it would miss one in thirteen of these."""
+    matrix = quantise(unit)
+    graph = Graph(memoryview(build_graph(matrix)), 384, rows=len(matrix))
+    found = [
+        len({*graph.search(row, 80)[0].tolist()} & {*search_exact(matrix, row, 80)[0].tolist()}) for row in matrix[:30]
+    ]
+    assert sum(found) > 0.97 * 80 * 30
+    assert [len(graph.search(matrix[0], k)[0]) for k in (1, 80, 2_000, 3_000)] == [1, 80, 2_000, 2_000]
+
+
+def test_a_graph_is_worth_it_where_it_looks_at_few_of_its_rows(unit: Vectors) -> None:
+    matrix = quantise(unit)
+    graph = Graph(memoryview(build_graph(matrix)), 384, rows=len(matrix))
+    assert [graph.is_worth_it(k) for k in (1, 12, 13, 2_000)] == [True, True, False, False]
+
+
 def test_sixteen_threads_search_one_graph(unit: Vectors) -> None:
     matrix = quantise(unit)
     graph = Graph(memoryview(build_graph(matrix)), 384, rows=len(matrix))

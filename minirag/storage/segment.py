@@ -131,7 +131,7 @@ class Segment(Columns):
             k: How many at most, at least 1.
         """
         valid, graph = self.alive("units"), self._graph
-        if graph is None or self.is_filtered:
+        if graph is None or self.is_filtered or not graph.is_worth_it(k):
             return search_valid(self.unit_vectors, query, k, valid)
         if valid is None:
             return graph.search(query, k)

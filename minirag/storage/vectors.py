@@ -26,6 +26,11 @@ _EXPANSION_ADD = 128
 # of the ten nearest among 195,000 rows in clusters of 65, 16 links and 256 rows find 72 %, 32 and 768 99 %.
 _CONNECTIVITY, _LARGE_CONNECTIVITY, _LARGE = 8, 32, 50_000
 _EXPANSION_SEARCH, _LARGE_EXPANSION_SEARCH = 256, 768
+# And for each row that is asked for, as a strategy asks for many: of the 80 nearest among 30,727 units of MuSiQue, 256
+# rows in view find 97.5 %, 768 99.6 % (of the ten nearest 99.4 and 99.9 %), and `indexrag` a point more of recall@5.
+_VIEWED_FOR_EACH = 10
+# Where that is a sixteenth of all rows, looking at all takes hardly longer.
+_MOST_VIEWED = 1 / 16
 
 
 def quantise(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
@@ -140,9 +145,13 @@ class Graph:
         """View the bytes, a graph over so many rows; nothing is copied."""
         from usearch.index import Index
 
-        self._blob = blob
+        self._blob, self._rows = blob, rows
         self._index: Any = Index(ndim=dimensions, metric="cos", dtype="i8", expansion_search=rows_in_view(rows))
         self._index.view(blob)
+
+    def is_worth_it(self, k: int) -> bool:
+        """Whether a search for so many looks at far fewer rows than there are."""
+        return _VIEWED_FOR_EACH * k <= self._rows * _MOST_VIEWED
 
     @property
     def rows_in_view(self) -> int:
@@ -151,6 +160,7 @@ class Graph:
 
     def search(self, query: NDArray[np.int8], k: int) -> Found:
         """As `search_exact`, but a true neighbour may be missed now and then."""
-        found = self._index.search(query, k)
-        count = len(found)
+        # As many rows are in view as usearch is asked for: its own setting is one for all threads.
+        found = self._index.search(query, min(_VIEWED_FOR_EACH * k, self._rows))
+        count = min(k, len(found))
         return found.keys[:count].astype(np.int64), 1.0 - found.distances[:count].astype(np.float32)
