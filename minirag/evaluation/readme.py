@@ -160,7 +160,8 @@ def _encoders(measured: Summary) -> str:
     for strategy in STRATEGIES:
         of_it = [run for run in (*shipped, *others) if run["strategy"] == strategy]
         for encoder in dict.fromkeys(run["encoder"] for run in of_it):
-            found = {run["dataset"]: run for run in reversed(of_it) if run["encoder"] == encoder}
+            # Of the shipped one the copies, too, where they were measured: a copy's graph is made in one go.
+            found = {run["dataset"]: run for run in of_it if run["encoder"] == encoder}
             rows.append([f"`{strategy}`, {encoder}", *(_recalls(found.get(name)) for name in DATASETS)])
     table = format_table(["", *(_NAMES[name] for name in DATASETS)], rows, left=1 + len(DATASETS))
     return (
