@@ -178,7 +178,7 @@ def test_search_compares_each_kind_with_its_own_vector(path: Path, server: Loopb
         assert [hit.kind for hit in triples] == ["triple"] * 3
         for hit in triples:
             own, asked = shipped_encoder().encode([hit.text])[0], shipped_encoder().encode([QUESTION], role="query")[0]
-            assert hit.score == pytest.approx(float(own @ asked), abs=0.02)
+            assert hit.score == pytest.approx(float(own @ asked), abs=0.05)  # three bits a component
         others = index.search(QUESTION, kinds=["passage", "fact", "bridge"], k=99)
         together = index.search(QUESTION, kinds=["triple", "passage", "fact", "bridge"], k=999)
         assert sent_since(server, before) == [[QUESTION]] * 2

@@ -217,7 +217,8 @@ def _growth(measured: Summary) -> str:
         f"Growth (`minirag bench {scaling.dataset} --scaling growth.json`; synthetic vectors around the real ones, "
         f"without encoding):\n\n{scaling.table()}\n\nUp to {EXACT_LIMIT:,} units an index is searched exactly: "
         "that misses nothing, and takes a small part of what encoding the question does. Beyond, facts and bridging "
-        "facts are searched by the graph; passages always exactly."
+        "facts are searched by the graph, unless so many are asked for that looking at all takes hardly longer; "
+        "passages always exactly."
     )
 
 
