@@ -53,23 +53,26 @@ def reembed(
         IndexLockedError: When somebody else is writing.
         IndexWriteError: When the disk refuses.
     """
-    opened = open_encoder(encoder, prices=prices)
-    return loop.run(_reembed(path, opened, encoder, Progress(progress), Ledger(max_cost=max_cost)))
+    return loop.run(_reembed(path, encoder, prices, Progress(progress), Ledger(max_cost=max_cost)))
 
 
 async def _reembed(
     path: str | PathLike[str],
-    opened: Encoder,
-    source: str | Path | Encoder | None,
+    encoder: str | Path | Encoder | None,
+    prices: Mapping[str, Sequence[float]] | None,
     progress: Progress,
     ledger: Ledger,
 ) -> Usage:
     store = Store(Path(path), mode="a", normalise=normalise_name)
+    opened: Encoder | None = None
     try:
-        await reembed_store(store, opened, source, progress=progress, ledger=ledger)
+        with store.writing():
+            pass  # what keeps us from writing is told before an encoder is loaded
+        opened = await asyncio.to_thread(open_encoder, encoder, prices=prices)
+        await reembed_store(store, opened, encoder, progress=progress, ledger=ledger)
     finally:
         store.close()
-        if opened is not source:
+        if opened is not None and opened is not encoder:
             await asyncio.to_thread(close_encoder, opened)
     return ledger.total(seconds=ledger.now())
 
