@@ -189,7 +189,7 @@ class EncoderMismatchError(IndexFileError):
     ) -> None:
         """Say what to do about it."""
         self.built_with, self.given = built_with, given
-        super().__init__(path, f"was built with encoder {built_with}, but {given} was given. {remedy}")
+        super().__init__(path, f"was built with encoder {built_with}, but opened with {given}. {remedy}")
 
 
 class EncoderError(MiniragError):

@@ -210,7 +210,7 @@ def test_another_encoder_is_refused(index: Index, path: Path, tmp_path: Path) ->
     config |= {"fingerprint": "0" * 16, "name": "other"}
     (copy / "config.json").write_text(json.dumps(config), encoding="utf-8")
     index.close()
-    with pytest.raises(EncoderMismatchError, match=r"was built with encoder .*, but other was given"):
+    with pytest.raises(EncoderMismatchError, match=r"was built with encoder .*, but opened with other"):
         Index(path, encoder=copy)
 
 
