@@ -123,7 +123,7 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
     if _is_unsendable(error):  # whose own words may quote it
         return Fault("setup", f"the API key, or a header that you gave, {_UNSENDABLE}")
     text = _text(error)
-    if _CREDENTIALS_IN_ADDRESS in text:
+    if any(_CREDENTIALS_IN_ADDRESS in str(seen) for seen in _chain(error)):
         return Fault("setup", NO_CREDENTIALS_IN_ADDRESS)
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
