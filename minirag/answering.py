@@ -10,7 +10,7 @@ from typing import Any
 from minirag import loop
 from minirag.asking import AnyIndex, Limits, Way, ask_in_time, check_question, retrieve_alone
 from minirag.filtering import Where
-from minirag.models import OFFLINE, VARIABLE, AnyModel
+from minirag.models import VARIABLE, AnyModel
 from minirag.reading import OpenIndex
 from minirag.records import Answer, Evidence, Prompts
 from minirag.streaming import AnswerStream, AsyncAnswerStream
@@ -176,5 +176,5 @@ def _warn_offline(index: AnyIndex, model: object) -> None:
     chosen = index.model_is_chosen if isinstance(index, OpenIndex) else bool(os.environ.get(VARIABLE))
     if not model and not chosen:
         built_by = index.built_by if isinstance(index, OpenIndex) else ""
-        though = f", though the index was built by {built_by}" if built_by not in ("", OFFLINE) else ""
+        though = f", though the index was built by {built_by}" if built_by else ""
         warnings.warn(_WARNING.format(though=though), stacklevel=3)

@@ -147,7 +147,7 @@ async def ask_counted(
 
 def _notes(index: OpenIndex, reasoner: Reasoner) -> tuple[str, ...]:
     """That rules answered from what an LLM had built: few mean that."""
-    if who_does(reasoner, "read").model != OFFLINE or index.built_by in ("", OFFLINE):
+    if who_does(reasoner, "read").model != OFFLINE or not index.built_by:
         return ()
     return (f"answered offline; the index was built by {index.built_by}: name a model for answers by an LLM",)
 

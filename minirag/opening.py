@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from minirag.encoder import aligner_of, close_encoder, describe_encoders, open_encoder
 from minirag.errors import EncoderError, EncoderMismatchError
 from minirag.filtering import Filter
-from minirag.models import AnyModel, Models
+from minirag.models import OFFLINE, AnyModel, Models
 from minirag.prompting import check_prompts, keep_prompts, prompts_in
 from minirag.records import Ledger, Prompts, Settings, Task, Usage, counting
 from minirag.sharing import Shareable
@@ -231,8 +231,9 @@ class OpenFile(Shareable):
 
     @property
     def built_by(self) -> str:
-        """The name of the model that extracted what was added last; "" where nothing was."""
-        return str(self._store.snapshot.header.get("model") or "")
+        """The name of the LLM that extracted what was added last; "" where rules did, or nothing was added."""
+        name = str(self._store.snapshot.header.get("model") or "")
+        return "" if name == OFFLINE else name
 
     def reasoner(
         self,

@@ -222,7 +222,7 @@ class OpenIndex(OpenFile):
             return search(*arguments)
         return await asyncio.to_thread(search, *arguments)
 
-    # --- checking -------------------------------------------------------------------------------------
+    # --- checking --------------------------------------------------------------------------------------------------
 
     @staticmethod
     def verify(path: str | PathLike[str]) -> VerifyReport:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minirag import Document, Index, ask
@@ -16,9 +17,10 @@ from minirag.errors import EncoderMismatchError
 from minirag.llm.retrying import Retries
 from minirag.naming.names import normalise_name
 from minirag.repairing import repair
+from minirag.storage.packing import pack, unpack
 from minirag.storage.snapshot import open_snapshot
 from minirag.storage.store import Store
-from minirag.storage.vectors import similarities
+from minirag.storage.vectors import quantise, similarities
 from tests.chained import DOCUMENTS, QUESTION
 from tests.loopback import Loopback, honest
 from tests.stored import contents_of, shipped_encoder, vectors_of
@@ -177,8 +179,11 @@ def test_search_compares_each_kind_with_its_own_vector(path: Path, server: Loopb
         assert sent_since(server, before) == []
         assert [hit.kind for hit in triples] == ["triple"] * 3
         for hit in triples:
-            own, asked = shipped_encoder().encode([hit.text])[0], shipped_encoder().encode([QUESTION], role="query")[0]
-            assert hit.score == pytest.approx(float(own @ asked), abs=0.05)  # three bits a component
+            own, asked = shipped_encoder().encode([hit.text]), shipped_encoder().encode([QUESTION], role="query")[0]
+            packed = pack(quantise(own))
+            assert packed is not None
+            kept = unpack(np.frombuffer(packed, np.uint8).reshape(1, -1), len(asked))  # as triples lie in the file
+            assert hit.score == pytest.approx(float(similarities(kept, asked)[0]), abs=0.005)
         others = index.search(QUESTION, kinds=["passage", "fact", "bridge"], k=99)
         together = index.search(QUESTION, kinds=["triple", "passage", "fact", "bridge"], k=999)
         assert sent_since(server, before) == [[QUESTION]] * 2

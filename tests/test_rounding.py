@@ -27,8 +27,8 @@ def extremes(rows: NDArray[np.int8]) -> tuple[int, int]:
 
 
 def test_rows_become_integers() -> None:
-    rows, scales = round_rows(np.array([[1.0, -2.0, 0.5], [0.0, 0.0, 0.0]], dtype=np.float32), top=100)
-    assert rows.tolist() == [[50, -100, 25], [0, 0, 0]]
+    rows, scales = round_rows(np.array([[1.0, -2.54, 0.5], [0.0, 0.0, 0.0]], dtype=np.float32))
+    assert rows.tolist() == [[50, -127, 25], [0, 0, 0]]
     assert scales.tolist() == pytest.approx([0.02, 1.0])
 
 

@@ -299,7 +299,7 @@ def model_arguments(
 def note_offline(model: str | None, did: str, *, built_by: str = "") -> None:
     """Say that no model was named, so that nobody takes the rules for an LLM, least for that which built the index."""
     if model is None and not models_by_task():
-        others = f" (the index was built by {built_by})" if built_by not in ("", OFFLINE) else ""
+        others = f" (the index was built by {built_by})" if built_by else ""
         echo_note(
             f"{did} offline, by rules that cost nothing and are weaker than an LLM; name one by --model or {VARIABLE}"
             f"{others}"

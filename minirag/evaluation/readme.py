@@ -168,7 +168,8 @@ def _encoders(measured: Summary) -> str:
         "What the training of the encoder brings (`python -m minirag.evaluation.measuring DATA runs --part encoders "
         "--encoder FOLDER…`, over copies of the same indexes). `untrained` is the base; the others were trained as the "
         "shipped one but for what their names say (`minirag train … --set negatives=0 --set passage_negatives=0`, "
-        f"`--set chain_queries=false`):\n\n{table}"
+        "`--set chain_queries=false`). All 8-bit forms are rounded by the texts that the shipped one's training left "
+        f"(`python -m minirag.training.export WEIGHTS FOLDER --texts texts.txt`):\n\n{table}"
     )
 
 

@@ -44,7 +44,8 @@ _NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to s
 _OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
 _RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
 _SECRETS = re.compile(
-    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[Bb]asic )(?=\S*[\d=])[\w+/=-]{6,}|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
+    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[Bb]asic )(?=\S*[\d=])[\w+/=-]{6,}"
+    r"|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
 )
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
@@ -68,9 +69,9 @@ class Fault:
     Attributes:
         kind: "setup" (no call can succeed), "transient" (try again), "broken" (the client library itself failed,
             perhaps on an answer that is paid for: tried once more at most), "absent" (no connection came about: tried a
-            few times more, unless somebody answered before), "outage" (not tried, as the provider is
-            gone), "interrupted" (in the middle of a reply of which something was shown already), "too_long" and
-            "refused" (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
+            few times only, unless somebody answered before), "outage" (not tried, as the provider is gone),
+            "interrupted" (in the middle of a reply of which something was shown already), "too_long" and "refused"
+            (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
         wait: Seconds that the provider asks to wait, None if it does not say.
         parameter: The parameter that the provider names as refused, if it names one in a field.

@@ -52,6 +52,8 @@ def watch(
 ) -> dict[str, Inputs]:
     """Run the float graph, and collect what each place meets.
 
+    Memory: 4 bytes for each pair of a place's channels, 0.1 GB for MiniLM-L6 and 2 GB for a BERT of 24 layers.
+
     Args:
         weights: Of the model, as floats.
         shape: Its sizes.

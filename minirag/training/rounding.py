@@ -28,13 +28,13 @@ _DAMPING = 0.01
 _BLOCK = 64  # columns whose changes reach the rest in one product
 
 
-def round_rows(matrix: NDArray[np.float32], *, top: int = TOP) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def round_rows(matrix: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Each number to the nearest.
 
     Returns:
-        Integers from -top to top, and a scale for each row: `integers * scales[:, None]` is near `matrix`.
+        Integers from -127 to 127, and a scale for each row: `integers * scales[:, None]` is near `matrix`.
     """
-    scales = _or_one(np.abs(matrix).max(axis=1) / np.float32(top))
+    scales = _or_one(np.abs(matrix).max(axis=1) / np.float32(TOP))
     return np.rint(matrix / scales[:, None]).astype(np.int8), scales
 
 
