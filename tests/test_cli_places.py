@@ -16,6 +16,7 @@ from minirag import Document, Index
 from minirag.cli import program
 from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
 from tests.interrupts import hear_interrupts
+from tests.rights import MODES_HOLD
 
 ROOT = Path(minirag.__file__).parent.parent
 LONG = "x" * 300
@@ -163,75 +164,55 @@ def test_a_file_that_is_not_there_is_told_before_the_work(command: str, missing:
     assert not (folder / "folder").exists()
 
 
-SEALED = """
-import os, sys
+ORDINARY = """
+import sys
 from click.testing import CliRunner
 from minirag.cli import program
-def run(*arguments):
-    done = CliRunner().invoke(program, [*arguments, "-q"], prog_name="minirag")
-    print(done.exit_code, done.output, end="", sep="|")
-run("index", "a.txt", "--index", "warm.usearch")  # all is imported before root gives up its rights
-run("compact", "--index", "warm.usearch")
-run("reembed", "warm.usearch")
-run("delete", "a.txt", "--index", "warm.usearch")
-print()
-if os.geteuid() == 0:
-    os.setuid(65_534)
-run("index", "a.txt", "--index", "sealed/new.usearch")
-run("index", "a.txt", "--index", "sealed/notes.usearch")
-run("delete", "aylwin", "--index", "sealed/notes.usearch")
-run("compact", "--index", "sealed/notes.usearch")
-run("reembed", "sealed/notes.usearch")
+from tests.rights import ordinary_rights
+with ordinary_rights():
+    for command in sys.argv[1:]:
+        done = CliRunner().invoke(program, [*command.split(), "-q"], prog_name="minirag")
+        print(done.exit_code, " ".join(done.output.split()))
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no such permissions there")
+def run_ordinarily(*commands: str) -> list[str]:
+    """What each ends with and says, in a process to which permissions are denied."""
+    command = [sys.executable, "-c", ORDINARY, *commands]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@MODES_HOLD
 def test_a_place_that_may_not_be_written_is_code_2_whether_the_index_is_there_or_not(folder: Path) -> None:
-    for place in [folder, *list(folder.parents)[:2]]:
-        place.chmod(0o755)
     (folder / "sealed").mkdir()
     (folder / "notes.usearch").rename(folder / "sealed" / "notes.usearch")
     (folder / "sealed").chmod(0o555)
-    command = [sys.executable, "-c", SEALED]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    results = run_ordinarily(
+        "index a.txt --index sealed/new.usearch",
+        "index a.txt --index sealed/notes.usearch",
+        "delete aylwin --index sealed/notes.usearch",
+        "compact --index sealed/notes.usearch",
+        "reembed sealed/notes.usearch",
+    )
     (folder / "sealed").chmod(0o700)
-    assert done.stderr == ""
-    warm, cold = done.stdout.split("\n", 1)
-    assert warm == "0|" * 4
-    assert [line[:2] for line in cold.splitlines() if "|" in line] == ["2|"] * 5
-    assert done.stdout.count("Permission denied") == 5
+    assert [result[:2] for result in results] == ["2 "] * 5
+    assert ["Permission denied" in result for result in results] == [True] * 5
+    assert [file.name for file in (folder / "sealed").iterdir()] == ["notes.usearch"]
 
 
-UNREADABLE = """
-import os, sys
-from click.testing import CliRunner
-from minirag.cli import program
-def index(*paths, **into):
-    done = CliRunner().invoke(program, ["index", *paths, "--index", into["into"], "-q"], prog_name="minirag")
-    print(done.exit_code, done.output, end="", sep="|")
-index("fine.txt", into="warm.usearch")  # all is imported before root gives up its rights
-if os.geteuid() == 0:
-    os.setuid(65_534)
-index("sealed.txt", "fine.txt", "closed", into="open/notes.usearch")
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "setuid"), reason="no such permissions there")
+@MODES_HOLD
 def test_a_file_that_may_not_be_read_does_not_keep_the_others_out(folder: Path) -> None:
-    for place in [folder, *list(folder.parents)[:2]]:
-        place.chmod(0o755)
-    (folder / "open").mkdir()
-    (folder / "open").chmod(0o777)
     (folder / "fine.txt").write_text("Oslo is a city.")
     (folder / "sealed.txt").write_text("Nobody reads this.")
     (folder / "sealed.txt").chmod(0)
     (folder / "closed").mkdir(mode=0)
-    command = [sys.executable, "-c", UNREADABLE]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment(), timeout=120)
+    results = run_ordinarily("index sealed.txt fine.txt closed --index new.usearch")
     (folder / "closed").chmod(0o700)
-    refused = "cannot be read: Permission denied\n"
-    assert (done.stdout, done.stderr) == (f"0|1|failed: sealed.txt: {refused}failed: closed: {refused}", "")
-    assert Index(folder / "open" / "notes.usearch", mode="r").document_ids() == ["fine.txt"]
+    refused = "cannot be read: Permission denied"
+    assert results == [f"1 failed: sealed.txt: {refused} failed: closed: {refused}"]
+    assert Index(folder / "new.usearch", mode="r").document_ids() == ["fine.txt"]
 
 
 def environment() -> dict[str, str]:

@@ -17,6 +17,7 @@ from minirag.errors import InputError
 from minirag.loading import SUFFIXES, Source, check, content_hash, load
 from minirag.loading.headings import first_heading
 from minirag.records import Document, Failure
+from tests.rights import MODES_HOLD, ordinary_rights
 
 
 def loaded(*sources: Any) -> list[Document | Failure]:  # noqa: ANN401 - wrong types are part of what is tested
@@ -530,20 +531,20 @@ def test_a_socket_is_named() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@MODES_HOLD
 def test_what_may_not_be_read_is_named() -> None:
     Path("a.txt").write_text("t")
     Path("a.txt").chmod(0)
     Path("b").mkdir(mode=0)
     Path("c.txt").write_text("t")
-    try:
-        assert loaded(".") == [
-            Failure("a.txt", "cannot be read: Permission denied"),
-            Failure("b", "cannot be read: Permission denied"),
-            read("c.txt", "t", "c"),
-        ]
-    finally:
-        Path("b").chmod(0o700)
+    with ordinary_rights():
+        found = loaded(".")
+    Path("b").chmod(0o700)
+    assert found == [
+        Failure("a.txt", "cannot be read: Permission denied"),
+        Failure("b", "cannot be read: Permission denied"),
+        read("c.txt", "t", "c"),
+    ]
 
 
 @pytest.mark.usefixtures("folder")

@@ -29,6 +29,7 @@ from minirag.naming.names import normalise_name
 from minirag.storage.merging import read_document, read_vectors
 from minirag.storage.store import Store
 from minirag.storage.writing import Change, append_commit
+from tests.rights import MODES_HOLD, ordinary_rights
 from tests.stored import contents_of, make_documents, open_offline
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="POSIX only")
@@ -482,20 +483,18 @@ def test_a_vanished_folder_is_told(tmp_path: Path) -> None:
         Index(folder / "notes.usearch")
 
 
-@POSIX
+@MODES_HOLD
 def test_no_permission_is_told(tmp_path: Path) -> None:
-    """As somebody who may read the folder and not write it: reading works, writing names the folder."""
+    """To somebody who may read the folder and not write it: reading works, writing names the folder."""
     folder = tmp_path / "folder"
     folder.mkdir()
     with open_offline(folder / "notes.usearch") as index:
         index.add(make_documents(3), progress=False)
     (folder / "notes.usearch.lock").unlink()
-    for place in [tmp_path, *list(tmp_path.parents)[:2]]:
-        place.chmod(0o755)
     (folder / "notes.usearch").chmod(0o444)
     folder.chmod(0o555)
     before = names_in(folder)
-    done = run_child("forbidden", folder / "notes.usearch", tmp_path / "other.usearch")
+    done = run_child("forbidden", folder / "notes.usearch")
     assert (done.returncode, done.stderr, names_in(folder)) == (0, "", before)
     remedy = "Give the index another place, or open it with mode='r' to read"
     refusal = f"{folder / 'notes.usearch'}: its folder {folder} cannot be written: Permission denied. {remedy}"
@@ -503,47 +502,33 @@ def test_no_permission_is_told(tmp_path: Path) -> None:
     folder.chmod(0o755)
 
 
-def forbidden(path: str, other: str) -> None:
-    index = open_offline(Path(path))
-    with open_offline(Path(other)) as warm:  # all is imported before root gives up its rights
-        warm.add(make_documents(2), progress=False)
-    if os.geteuid() == 0:
-        os.setuid(65_534)
-    with pytest.raises(IndexWriteError, match="cannot be written: Permission denied") as caught:
-        index.add(make_documents(6), progress=False)
-    print(caught.value)  # noqa: T201
-    with open_offline(Path(path), mode="r") as reader:
-        print(len(index), len(reader))  # noqa: T201
+def forbidden(path: str) -> None:
+    with ordinary_rights(), open_offline(Path(path)) as index:
+        with pytest.raises(IndexWriteError, match="cannot be written: Permission denied") as caught:
+            index.add(make_documents(6), progress=False)
+        print(caught.value)  # noqa: T201
+        with open_offline(Path(path), mode="r") as reader:
+            print(len(index), len(reader))  # noqa: T201
 
 
-@POSIX
+@MODES_HOLD
 def test_a_file_that_may_only_be_read_is_told_before_the_work(tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    path = folder / "notes.usearch"
+    path = tmp_path / "notes.usearch"
     with open_offline(path) as index:
         index.add(make_documents(3), progress=False)
-    (folder / "notes.usearch.lock").unlink()
-    for place in [tmp_path, *list(tmp_path.parents)[:2]]:
-        place.chmod(0o755)
-    folder.chmod(0o777)
     path.chmod(0o444)
-    done = run_child("sealed", path, tmp_path / "other.usearch")
+    done = run_child("sealed", path)
     refusal = f"{path}: could not be written: Permission denied. Nothing was written\n"
     assert (done.returncode, done.stderr, done.stdout) == (0, "", refusal)
 
 
-def sealed(path: str, other: str) -> None:
-    with open_offline(Path(other)) as warm:  # all is imported before root gives up its rights
-        warm.add(make_documents(2), progress=False)
-    if os.geteuid() == 0:
-        os.setuid(65_534)
-    index = open_offline(Path(path))
-    documents = iter(make_documents(6))
-    with pytest.raises(IndexWriteError, match="could not be written: Permission denied") as caught:
-        index.add(documents, progress=False)
-    assert len(list(documents)) == 6  # not one was drawn
-    print(caught.value)  # noqa: T201
+def sealed(path: str) -> None:
+    with ordinary_rights(), open_offline(Path(path)) as index:
+        documents = iter(make_documents(6))
+        with pytest.raises(IndexWriteError, match="could not be written: Permission denied") as caught:
+            index.add(documents, progress=False)
+        assert len(list(documents)) == 6  # not one was drawn
+        print(caught.value)  # noqa: T201
 
 
 if __name__ == "__main__":
