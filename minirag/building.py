@@ -12,15 +12,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
-from minirag.embedding import embed, texts_of
+from minirag.deriving import Deriver, find_stop
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
-from minirag.extraction import Extractor, extraction_key, in_batches
 from minirag.filtering import group_of
-from minirag.loading import content_hash
 from minirag.loop import finish
 from minirag.models import INDEXING, OFFLINE
 from minirag.naming.names import normalise_name
-from minirag.planning import BatchReport, BridgeKey, Plan, Relabelled, find_too_large, relabel, restore, store_document
+from minirag.planning import (
+    BatchReport,
+    BridgeKey,
+    Plan,
+    Relabelled,
+    failed_documents,
+    find_dead,
+    plan_batch,
+    plan_retries,
+)
 from minirag.progress import Progress
 from minirag.reasoner import Reasoner, who_does
 from minirag.records import (
@@ -28,33 +35,27 @@ from minirag.records import (
     Bridge,
     DeleteReport,
     Document,
-    Extraction,
     Failure,
     Ledger,
-    Passage,
     Settings,
     SharedEntity,
     Usage,
 )
-from minirag.splitting import split
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
 from minirag.storage.layout import dimensions_in
 from minirag.storage.merging import empty_data, merge, read_document, read_vectors
-from minirag.storage.segment import Segment, StoredDocument, passage_id
+from minirag.storage.segment import StoredDocument, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
 from minirag.storage.writing import Change
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from minirag.encoder import Encoder
     from minirag.storage.snapshot import Snapshot
     from minirag.storage.store import Store
 
 BATCH = 512  # documents that are extracted, encoded and committed together
-_AT_ONCE = 32  # documents that are split and begun with before the loop sees to the calls of those before them
 
 Item = Document | Failure
 
@@ -78,7 +79,7 @@ class Builder:
         encoded, and before a call is paid for.
         """
         self._store = store
-        self._encoders = encoders
+        self._deriver = Deriver(encoders=encoders, reasoner=reasoner, settings=settings, progress=progress)
         self._reasoner = reasoner
         self._ledger = ledger
         self._settings = settings
@@ -86,8 +87,6 @@ class Builder:
         self._usage_before = Usage()
         self._spent_before = Usage()
         self._stopped: BudgetExceededError | None = None
-        self._extractor = Extractor(reasoner, None)
-        self._begun: set[str] = set()
 
     @property
     def _snapshot(self) -> Snapshot:
@@ -107,21 +106,21 @@ class Builder:
             BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
         with self._store.writing(), self._open_journal() as journal, self._accounting(), _telling_what_is_kept(journal):
-            async with self._extracting(journal):
+            async with self._deriver.keeping(journal):
                 return await self._add(items, journal, reextract=reextract)
 
     async def _add(self, items: Iterable[Item], journal: Journal | None, *, reextract: bool) -> AddReport:
         report = BatchReport()
-        retried = self._failed_documents()
+        retried = failed_documents(self._snapshot)
         pending = set(self._snapshot.pending.tolist())
         source = iter(items)
         batch = await asyncio.to_thread(_take, source)
         while True:
             following = await asyncio.to_thread(_take, source)
-            await self._read_ahead(batch, following)
-            plan = self._plan(batch, reextract=reextract)
+            await self._deriver.read_ahead([batch, following], self._snapshot)
+            plan = plan_batch(batch, self._snapshot, reextract=reextract)
             if not following:
-                self._plan_retries(plan, retried)
+                plan_retries(plan, self._snapshot, retried)
             if plan.documents or plan.relabelled or not following:
                 pending = await self._commit_within_budget(plan, pending, journal=journal, last=not following)
             report.extend(plan.report)
@@ -136,29 +135,14 @@ class Builder:
             journal.settle([*report.added, *report.updated, *report.unchanged])
         return done
 
-    def _extracting(self, journal: Journal | None) -> Extractor:
-        self._extractor = Extractor(self._reasoner, journal)
-        return self._extractor
-
-    async def _read_ahead(self, *batches: Sequence[Item]) -> None:
-        """Begin with the documents that are new, those of the first batch first; a few at once, so that calls go."""
-        for batch in batches:
-            new = [item for item in batch if isinstance(item, Document) and item.id not in self._begun]
-            new = [document for document in new if self._snapshot.find_document(document.id) is None]
-            self._begun = {document.id for document in new} | self._begun
-            titles = {document.id: document.title for document in new}
-            for some in in_batches(new, _AT_ONCE):
-                passages, _ = await asyncio.to_thread(self._split_all, some)
-                self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
-
     async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
         """What `add` would extract from, and the entities that it would bridge; nothing is written.
 
         Returns:
             Documents that are new or changed, as the reasoner reads them, and the bridge entities that they touch.
         """
-        plan = self._plan(list(items), reextract=False)
-        documents = await self._derive(plan)
+        plan = plan_batch(list(items), self._snapshot, reextract=False)
+        documents, _ = await self._deriver.derive(plan)
         keys = entity_keys(documents) | set(self._snapshot.pending.tolist())
         gone = set(plan.replaced)
         return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
@@ -167,54 +151,6 @@ class Builder:
         free = all(who_does(self._reasoner, task).model == OFFLINE for task in INDEXING)
         return _NoJournal() if free else Journal(self._store.path)
 
-    def _plan(self, batch: Sequence[Item], *, reextract: bool) -> Plan:
-        plan = Plan()
-        report = plan.report
-        for item in batch:
-            if isinstance(item, Failure):
-                report.failed.append(item)
-                continue
-            found = self._snapshot.find_document(item.id)
-            if found is None:
-                report.added.append(item.id)
-            elif _is_unchanged(found, item) and not reextract:
-                report.unchanged.append(item.id)
-                continue
-            else:
-                report.updated.append(item.id)
-                segment, row = found
-                number = self._snapshot.segments.index(segment)
-                if not reextract and (relabelled := relabel(item, segment, row, number=number)):
-                    plan.relabelled[item.id] = relabelled
-                    continue
-                self._replace(plan, found, reuse=not reextract)
-            plan.documents.append(item)
-        return plan
-
-    def _replace(self, plan: Plan, found: tuple[Segment, int], *, reuse: bool) -> StoredDocument:
-        segment, row = found
-        stored = read_document(segment, row)
-        plan.replaced[stored.id] = (self._snapshot.segments.index(segment), row)
-        if reuse:
-            plan.known.update({p.key: p.extraction for p in stored.passages if p.extraction is not None})
-        return stored
-
-    def _failed_documents(self) -> list[str]:
-        failed = self._snapshot.header["failed_passages"]
-        return list(dict.fromkeys(passage.rpartition("#")[0] for passage, _ in failed))
-
-    def _plan_retries(self, plan: Plan, document_ids: Sequence[str]) -> None:
-        """Documents whose passages failed earlier and that this batch does not replace anyway."""
-        for document_id in document_ids:
-            found = self._snapshot.find_document(document_id)
-            if found is None or document_id in plan.replaced or document_id in plan.relabelled:
-                continue
-            stored = self._replace(plan, found, reuse=True)
-            if any(passage.failure is not None for passage in stored.passages):
-                plan.documents.append(restore(stored))
-            else:
-                del plan.replaced[document_id]
-
     async def _commit_within_budget(
         self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool
     ) -> set[int]:
@@ -222,12 +158,13 @@ class Builder:
         try:
             return await self._commit_batch(plan, pending, journal=journal, last=last)
         except BudgetExceededError as error:
-            self._stop([error])
+            self._stopped = self._stopped or error
             plan.leave_out({*(document.id for document in plan.documents), *plan.relabelled})
             return pending
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
-        documents = await self._derive(plan)
+        documents, stopped = await self._deriver.derive(plan)
+        self._stopped = self._stopped or stopped
         last = last and self._stopped is None
         moved = [each.now for each in plan.relabelled.values() if self._moves(each)]
         bridged, gone = [*documents, *moved], {*plan.replaced, *(document.id for document in moved)}
@@ -250,7 +187,7 @@ class Builder:
         header = self._header(documents, set(plan.replaced), failed_names if last else None)
         if bridges and who_does(self._reasoner, "bridge").model != OFFLINE:
             header["bridged_by_model"] = True
-        dead = self._dead(plan.rows, dropped)
+        dead = find_dead(self._snapshot, plan.rows, dropped)
         content = data if data.documents or data.bridges else None
         change = Change(header, np.array(sorted(pending), "<u8"), content, dead)
         await finish(asyncio.to_thread(self._commit, change))  # the lock must be held for as long as it writes
@@ -289,54 +226,12 @@ class Builder:
             raise self._stopped
         return report
 
-    # --- deriving --------------------------------------------------------------------------------------------------
+    # --- parts of a commit -----------------------------------------------------------------------------------------
 
-    async def _derive(self, plan: Plan) -> list[StoredDocument]:
-        """Split, and extract what is not known yet; documents that the budget did not reach leave the plan."""
-        passages, too_large = await asyncio.to_thread(self._split_all, plan.documents)
-        plan.refuse(too_large)
-        titles = {document.id: document.title for document in plan.documents}
-        keys = {p.id: extraction_key(p, title=titles[p.document_id], reasoner=self._reasoner) for p in passages}
-        wanted = [p for p in passages if keys[p.id] not in plan.known]
-        with self._progress.stage("reading", len(wanted)) as done:
-            pairs = [(passage, titles[passage.document_id]) for passage in wanted]
-            found = await self._extractor.extract_all(pairs, progress=done)
-        self._stop(found)
-        plan.leave_out(
-            {p.document_id for p, r in zip(wanted, found, strict=True) if isinstance(r, BudgetExceededError)}
-        )
-        results = {p.id: r for p, r in zip(wanted, found, strict=True) if not isinstance(r, BudgetExceededError)}
-        kept = {document.id for document in plan.documents}
-        by_document: dict[str, list[tuple[Passage, Extraction | LLMError, str]]] = {}
-        for passage in (passage for passage in passages if passage.document_id in kept):
-            result = results[passage.id] if passage.id in results else plan.known[keys[passage.id]]
-            by_document.setdefault(passage.document_id, []).append((passage, result, keys[passage.id]))
-            if isinstance(result, LLMError):
-                plan.report.failed.append(Failure(passage.id, str(result)))
-        return [store_document(document, by_document[document.id]) for document in plan.documents]
-
-    def _split_all(self, documents: Sequence[Document]) -> tuple[list[Passage], list[Failure]]:
-        """The passages of those whose records have a place in the file, and what is wrong with the others."""
-        passages: list[Passage] = []
-        failures: list[Failure] = []
-        for document in documents:
-            found: list[Passage] = []
-            if (failure := find_too_large(document, found)) is None:
-                found = split(document, encoder=self._encoders()[0], max_tokens=self._settings.passage_tokens)
-                failure = find_too_large(document, found)
-            if failure is None:
-                passages += found
-            else:
-                failures.append(failure)
-        return passages, failures
-
-    async def _encode(self, documents: Sequence[StoredDocument], bridges: list[Bridge]) -> SegmentData:
+    async def _encode(self, documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> SegmentData:
         if not documents and not bridges:
             return empty_data(dimensions_in(self._snapshot.header), normalise_name)
-        encoder, aligner = self._encoders()
-        total = sum(map(len, texts_of(documents, bridges)))
-        with self._progress.stage("encoding", total) as done:
-            return await asyncio.to_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
+        return await self._deriver.encode(documents, bridges)
 
     def _moves(self, document: Relabelled) -> bool:
         """Whether new metadata put a document among others that it is bridged with."""
@@ -359,38 +254,16 @@ class Builder:
     ) -> tuple[list[Bridge], Mapping[BridgeKey, LLMError | BudgetExceededError]]:
         """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
         if shared:
-            self._encoders()
+            self._deriver.require_encoders()
         bridges, failures = await bridge_all(
             shared, reasoner=self._reasoner, journal=journal, progress=done, may_fail=may_fail
         )
-        self._stop(failures.values())
+        self._stopped = self._stopped or find_stop(failures.values())
         return bridges, failures
-
-    def _stop(self, outcomes: Iterable[object]) -> None:
-        """End the run after this batch if the budget ended."""
-        stops = (outcome for outcome in outcomes if isinstance(outcome, BudgetExceededError))
-        self._stopped = self._stopped or next(stops, None)
 
     def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
         documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]
         return entity_keys(documents)
-
-    def _dead(self, rows: Iterable[tuple[int, int]], names: set[int]) -> Mapping[int, Mapping[str, NDArray[np.uint32]]]:
-        """Per segment, all rows that are dead once these documents and the bridging facts of these names are."""
-        documents: dict[int, list[int]] = {}
-        for number, row in rows:
-            documents.setdefault(number, []).append(row)
-        dead: dict[int, dict[str, NDArray[np.uint32]]] = {}
-        for number, segment in enumerate(self._snapshot.segments):
-            bridged = segment.bridges_by_entity
-            hit = np.isin(bridged.keys, np.fromiter(names, "<u8", len(names)))
-            bridges = [row for place in np.flatnonzero(hit) for row in bridged.find(int(bridged.keys[place])).tolist()]
-            for name, more in (("documents", documents.get(number, [])), ("bridges", bridges)):
-                before = segment.dead_rows(name)
-                rows_now = np.union1d(before, np.array(more, "<u4")).astype("<u4")
-                if len(rows_now) > len(before):
-                    dead.setdefault(number, {})[name] = rows_now
-        return dead
 
     # --- header ----------------------------------------------------------------------------------------------------
 
@@ -457,9 +330,3 @@ class _NoJournal:
 
 def _take(source: Iterator[Item]) -> list[Item]:
     return list(islice(source, BATCH))
-
-
-def _is_unchanged(found: tuple[Segment, int], document: Document) -> bool:
-    """Whether content and file are those that are stored: a document that moved to another file gets that one."""
-    segment, row = found
-    return segment.documents[row][3] == content_hash(document) and segment.source(row) == document.source

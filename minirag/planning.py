@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from minirag.errors import LLMError
 from minirag.loading import content_hash
@@ -14,6 +16,11 @@ from minirag.storage.merging import read_document, restore_text
 from minirag.storage.segment import Segment, StoredDocument, StoredPassage
 from minirag.storage.segment_data import document_row, passage_row
 from minirag.storage.tables import MOST_OF_A_ROW, encode_row
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from minirag.storage.snapshot import Snapshot
 
 _CHARACTER = 6  # bytes that one takes in a record at most
 _PLACE = 16  # characters of a place beside its names
@@ -178,3 +185,102 @@ class Plan:
         """Let these documents be as they were, and report why."""
         self.leave_out({failure.id for failure in failures})
         self.report.failed += failures
+
+    def replace(self, number: int, segment: Segment, row: int, *, reuse: bool) -> StoredDocument:
+        """Have a document make room.
+
+        Args:
+            number: The segment's.
+            segment: Where it lies.
+            row: In the segment.
+            reuse: Whether what was extracted from its passages stands for those that are the same.
+        """
+        stored = read_document(segment, row)
+        self.replaced[stored.id] = (number, row)
+        if reuse:
+            self.known.update({each.key: each.extraction for each in stored.passages if each.extraction is not None})
+        return stored
+
+
+def plan_batch(batch: Sequence[Document | Failure], snapshot: Snapshot, *, reextract: bool) -> Plan:
+    """What is to be done with documents that come, by what of them is there.
+
+    Args:
+        batch: Documents with distinct ids, and what could not be loaded.
+        snapshot: What is there.
+        reextract: Derive afresh also what is unchanged.
+    """
+    plan = Plan()
+    report = plan.report
+    for item in batch:
+        if isinstance(item, Failure):
+            report.failed.append(item)
+            continue
+        found = snapshot.find_document(item.id)
+        if found is None:
+            report.added.append(item.id)
+        elif _is_unchanged(found, item) and not reextract:
+            report.unchanged.append(item.id)
+            continue
+        else:
+            report.updated.append(item.id)
+            segment, row = found
+            number = snapshot.segments.index(segment)
+            if not reextract and (relabelled := relabel(item, segment, row, number=number)):
+                plan.relabelled[item.id] = relabelled
+                continue
+            plan.replace(number, segment, row, reuse=not reextract)
+        plan.documents.append(item)
+    return plan
+
+
+def failed_documents(snapshot: Snapshot) -> list[str]:
+    """The ids of the documents of which passages failed."""
+    failed = snapshot.header["failed_passages"]
+    return list(dict.fromkeys(passage.rpartition("#")[0] for passage, _ in failed))
+
+
+def plan_retries(plan: Plan, snapshot: Snapshot, document_ids: Sequence[str]) -> None:
+    """Derive anew documents whose passages failed earlier, unless the plan replaces them anyway."""
+    for document_id in document_ids:
+        found = snapshot.find_document(document_id)
+        if found is None or document_id in plan.replaced or document_id in plan.relabelled:
+            continue
+        segment, row = found
+        stored = plan.replace(snapshot.segments.index(segment), segment, row, reuse=True)
+        if any(passage.failure is not None for passage in stored.passages):
+            plan.documents.append(restore(stored))
+        else:
+            del plan.replaced[document_id]
+
+
+def find_dead(
+    snapshot: Snapshot, rows: Iterable[tuple[int, int]], names: Collection[int]
+) -> dict[int, dict[str, NDArray[np.uint32]]]:
+    """Per segment, all rows that are dead once some documents, and the bridging facts of some names, are.
+
+    Args:
+        snapshot: What is there.
+        rows: Segment number and row of each document.
+        names: The hashed keys of bridge entities.
+    """
+    documents: dict[int, list[int]] = {}
+    for number, row in rows:
+        documents.setdefault(number, []).append(row)
+    dead: dict[int, dict[str, NDArray[np.uint32]]] = {}
+    for number, segment in enumerate(snapshot.segments):
+        bridged = segment.bridges_by_entity
+        hit = np.isin(bridged.keys, np.fromiter(names, "<u8", len(names)))
+        bridges = [row for place in np.flatnonzero(hit) for row in bridged.find(int(bridged.keys[place])).tolist()]
+        for table, more in (("documents", documents.get(number, [])), ("bridges", bridges)):
+            before = segment.dead_rows(table)
+            now = np.union1d(before, np.array(more, "<u4")).astype("<u4")
+            if len(now) > len(before):
+                dead.setdefault(number, {})[table] = now
+    return dead
+
+
+def _is_unchanged(found: tuple[Segment, int], document: Document) -> bool:
+    """Whether content and file are those that are stored: a document that moved to another file gets that one."""
+    segment, row = found
+    return segment.documents[row][3] == content_hash(document) and segment.source(row) == document.source

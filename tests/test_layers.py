@@ -24,7 +24,7 @@ ROWS = [
     {"minirag.reading"},
     {"minirag.opening"},
     {"minirag.building", "minirag.repairing", "minirag.reembedding", "minirag.sharing"},
-    {"minirag.drawing", "minirag.exporting", "minirag.estimating"},
+    {"minirag.drawing", "minirag.exporting", "minirag.estimating", "minirag.deriving"},
     {
         "minirag.doubting",
         "minirag.following",
