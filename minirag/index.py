@@ -17,7 +17,7 @@ from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.opening import normalise_name
 from minirag.progress import Listener, Progress
 from minirag.pruning import MOST, REFUSED, Seen, find_gone
-from minirag.reading import OpenIndex
+from minirag.reading import OpenIndex, check_ids
 from minirag.records import (
     AddReport,
     Budget,
@@ -338,9 +338,8 @@ class Index(OpenIndex):
     async def _delete(
         self, ids: str | Iterable[str], progress: bool | Listener, max_cost: float | None
     ) -> DeleteReport:
-        wanted = [ids] if isinstance(ids, str) else list(ids)
-        for wrong in (wrong for wrong in wanted if not isinstance(wrong, str)):
-            raise ValueError(f"document ids are strings, not {wrong!r}")
+        wanted = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)) else [ids]
+        check_ids(*wanted)
         return await self._build(
             progress, lambda builder: builder.delete(wanted), named="minirag.delete", max_cost=max_cost
         )

@@ -92,7 +92,9 @@ class OpenIndex(OpenFile):
 
         Raises:
             UnknownIdError: When there is none; a `KeyError`, too.
+            ValueError: When it is no string.
         """
+        check_ids(document_id)
         found = find_document(self.snapshot, document_id)
         if found is None:
             raise UnknownIdError("document", document_id, near=self._ids_near(document_id))
@@ -103,7 +105,9 @@ class OpenIndex(OpenFile):
 
         Raises:
             UnknownIdError: When there is none; a `KeyError`, too.
+            ValueError: When it is no string.
         """
+        check_ids(passage_id)
         found = find_passage(self.snapshot, passage_id)
         if found is None:
             near = self._ids_near(passage_id.rpartition("#")[0] or passage_id)
@@ -242,6 +246,16 @@ class OpenIndex(OpenFile):
         from minirag.storage.verifying import verify
 
         return verify(Path(path), normalise_name)
+
+
+def check_ids(*ids: object) -> None:
+    """Refuse what can be nobody's id.
+
+    Raises:
+        ValueError: With the first that is no string.
+    """
+    for wrong in (wrong for wrong in ids if not isinstance(wrong, str)):
+        raise ValueError(f"ids are strings, not {wrong!r}")
 
 
 class FilteredIndex(OpenIndex):

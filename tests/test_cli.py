@@ -38,6 +38,9 @@ QUESTION = "Where was the director of the film Aylwin born?"
 OFFLINE_NOTE = "offline, by rules that cost nothing and are weaker than an LLM; name one by --model or MINIRAG_MODEL\n"
 
 
+EITHER_WAY = ["info", "compact", "export", "graph", "reembed"]
+
+
 def run(*arguments: str | Path, env: dict[str, str] | None = None, colour: bool = False) -> Result:
     """The command in this process; an exception that is no `SystemExit` fails the test."""
     result = CliRunner().invoke(program, [str(a) for a in arguments], env=env, color=colour, prog_name="minirag")
@@ -536,7 +539,11 @@ def test_repair_saves_into_a_new_file(notes: Path) -> None:
         (["search", "x", "--index", "notes.usearch", "--kind", "poem"], "'poem' is not one of"),
         (["index", "--index", "notes.usearch"], "Missing argument 'PATHS...'"),
         (["index", "docs", "--index", "new.usearch", "--passage-tokens", "3"], "passage_tokens must be at least 16"),
-        (["info"], "name the index: minirag info FILE"),
+        *(([name], f"name the index: minirag {name} FILE") for name in EITHER_WAY),
+        (
+            ["info", "notes.usearch", "--index", "docs.usearch"],
+            "is named twice: notes.usearch and docs.usearch",
+        ),
         (["eval", "docs"], "Missing option '--index'"),
         (["eval", "docs", "--index", "docs", "--json", "gone/x.json"], "there is no folder gone"),
         (["sing"], "No such command 'sing'"),
@@ -554,6 +561,18 @@ def test_wrong_usage_exits_with_two(arguments: list[str], message: str, notes: P
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize("name", EITHER_WAY)
+def test_the_index_is_an_argument_or_an_option(name: str, notes: Path) -> None:
+    output = ["-o", "out.graphml"] if name == "export" else []
+    results = [
+        run(name, notes, *output),
+        run(name, "--index", notes, *output),
+        run(name, *output, env={"MINIRAG_INDEX": str(notes)}),
+        run(name, notes, *output, env={"MINIRAG_INDEX": "gone.usearch"}),
+    ]
+    assert [result.exit_code for result in results] == [0] * 4
 
 
 @pytest.mark.parametrize(

@@ -400,10 +400,14 @@ def test_paths_that_cannot_be_reached(tmp_path: Path, name: str, reason: str, mo
         Index(tmp_path / name, mode=mode)
 
 
-def test_ids_to_delete_are_strings(index: Index) -> None:
-    with pytest.raises(ValueError, match="document ids are strings, not 3"):
-        index.delete(["lake", 3], progress=False)  # type: ignore[list-item]  # on purpose
+@pytest.mark.parametrize("wrong", [3, None, b"lake", ["lake", 3]])
+def test_ids_are_strings(index: Index, wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(ValueError, match=r"^ids are strings, not (3|None|b'lake')$"):
+        index.delete(wrong, progress=False)
     assert "lake" in index
+    for find in (index.document, index.passage):
+        with pytest.raises(ValueError, match=r"^ids are strings, not "):
+            find(wrong)
 
 
 def test_an_open_index_is_not_pickled_or_copied(index: Index) -> None:

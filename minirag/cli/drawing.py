@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from minirag.cli.choices import Place
-from minirag.cli.options import FILE, quiet_option, shows_bars
+from minirag.cli.options import index_either_way, quiet_option, shows_bars
 from minirag.cli.places import require_file, require_index
 from minirag.cli.running import command
 from minirag.index import Index
@@ -17,7 +17,7 @@ from minirag.sharing import MOST_NODES
 
 
 @command(epilog="\b\nExample:\n  minirag graph notes.usearch -o graph.html")
-@click.argument("index", type=FILE)
+@index_either_way
 @click.option(
     "-o",
     "--output",
@@ -36,14 +36,14 @@ from minirag.sharing import MOST_NODES
     help="Leave out what is least connected beyond N.",
 )
 @quiet_option
-def graph(*, index: Path, output: Path, max_nodes: int, quiet: bool) -> None:
-    """Draw INDEX as one page: documents, the names that they share, and bridging facts.
+def graph(*, path: Path, output: Path, max_nodes: int, quiet: bool) -> None:
+    """Draw an index as one page: documents, the names that they share, and bridging facts.
 
     The page needs no server and no network. Search it, zoom and move, and click on anything for its text.
     """
-    require_index(index)
+    require_index(path)
     require_file(output, "--output")
-    with Index(index, mode="r", model=OFFLINE) as opened:
+    with Index(path, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if str(output) == "-" else output
         opened.draw(target, most_nodes=max_nodes, progress=shows_bars(quiet=quiet))
     if not quiet and str(output) != "-":

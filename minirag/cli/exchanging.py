@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from minirag.cli.choices import Choice, Place
-from minirag.cli.options import FILE, json_option, quiet_option, shows_bars
+from minirag.cli.options import FILE, index_either_way, json_option, quiet_option, shows_bars
 from minirag.cli.places import require_file, require_index, require_index_place
 from minirag.cli.printing import echo_json
 from minirag.cli.running import command
@@ -26,7 +26,7 @@ _FILE_OR_DASH = Place(dir_okay=False, path_type=Path, allow_dash=True)
     epilog="\b\nExample:\n  minirag export notes.usearch -o notes.jsonl\n"
     "  minirag export notes.usearch -o notes.graphml"
 )
-@click.argument("index", type=FILE)
+@index_either_way
 @click.option(
     "-o", "--output", type=_FILE_OR_DASH, default="-", show_default=True, metavar="FILE", help="- for standard output."
 )
@@ -35,15 +35,15 @@ _FILE_OR_DASH = Place(dir_okay=False, path_type=Path, allow_dash=True)
 )
 @click.option("--no-vectors", is_flag=True, help="A much smaller JSON Lines file; importing computes them afresh.")
 @quiet_option
-def export(*, index: Path, output: Path, format: ExportFormat | None, no_vectors: bool, quiet: bool) -> None:
-    """Write all that INDEX holds: documents, passages, facts, triples, bridging facts, with their sources.
+def export(*, path: Path, output: Path, format: ExportFormat | None, no_vectors: bool, quiet: bool) -> None:
+    """Write all that an index holds: documents, passages, facts, triples, bridging facts, with their sources.
 
     JSON Lines hold all of it and can be imported; GraphML is for graph tools.
     """
-    require_index(index)
+    require_index(path)
     require_file(output, "--output")
     to_stdout = str(output) == "-"
-    with Index(index, mode="r", model=OFFLINE) as opened:
+    with Index(path, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if to_stdout else output
         opened.export(target, format=format, vectors=not no_vectors, progress=shows_bars(quiet=quiet))
     if not quiet and not to_stdout:

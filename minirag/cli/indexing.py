@@ -16,6 +16,7 @@ from minirag.cli.customising import prompts_option
 from minirag.cli.options import (
     cost_options,
     encoder_option,
+    index_either_way,
     index_option,
     model_arguments,
     model_options,
@@ -156,8 +157,8 @@ def delete(
     end_with(_failures_of(report))
 
 
-@command(epilog="\b\nExample:\n  minirag compact --index notes.usearch")
-@index_option
+@command(epilog="\b\nExample:\n  minirag compact notes.usearch")
+@index_either_way
 @quiet_option
 def compact(*, path: Path, quiet: bool) -> None:
     """Write the file afresh, without what was deleted or replaced.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from minirag.cli.options import FILE, json_option
+from minirag.cli.options import index_either_way, json_option
 from minirag.cli.places import require_index
 from minirag.cli.printing import echo_failures, echo_json
 from minirag.cli.running import FAILED, command
@@ -18,24 +18,20 @@ from minirag.wording import count, describe_usage, one_line
 
 
 @command(epilog="\b\nExample:\n  minirag info notes.usearch\n  minirag info --verify notes.usearch")
-@click.argument("file", required=False, type=FILE)
-@click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
+@index_either_way
 @click.option("--verify", "verifies", is_flag=True, help="Check every byte instead, and say what is damaged.")
 @click.option("--documents", "lists", is_flag=True, help="List the ids of all documents instead.")
 @json_option
-def info(*, file: Path | None, path: Path | None, verifies: bool, lists: bool, as_json: bool) -> None:
+def info(*, path: Path, verifies: bool, lists: bool, as_json: bool) -> None:
     """Say what is in an index: counts, encoder, model, settings, size.
 
     With --verify the exit code is 1 when something is damaged.
     """
-    chosen = file or path
-    if chosen is None:
-        raise click.UsageError("name the index: minirag info FILE")
-    require_index(chosen)
+    require_index(path)
     if verifies:
-        _verify(chosen, as_json=as_json)
+        _verify(path, as_json=as_json)
         return
-    with Index(chosen, mode="r", model=OFFLINE) as opened:
+    with Index(path, mode="r", model=OFFLINE) as opened:
         if lists:
             _echo_ids(opened.document_ids(), as_json=as_json)
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import click
+from click.core import ParameterSource
 
 from minirag.cli.choices import DOLLARS, SECONDS, Choice, Place
 from minirag.cli.printing import echo_note
@@ -32,6 +34,24 @@ index_option = click.option(
     type=FILE,
     help="The index file.",
 )
+
+
+def index_either_way(function: Callable[..., None]) -> Callable[..., None]:
+    """The index as a command's argument, or by --index as for the others; the command gets it as `path`."""
+
+    @functools.wraps(function)
+    def run(*, file: Path | None, path: Path | None, **arguments: object) -> None:
+        context = click.get_current_context()
+        if file is None and path is None:
+            raise click.UsageError(f"name the index: {context.command_path} FILE")
+        if file is not None and context.get_parameter_source("path") is ParameterSource.COMMANDLINE and file != path:
+            raise click.UsageError(f"the index is named twice: {file} and {path}")
+        function(path=file or path, **arguments)
+
+    named = click.option(
+        "--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same."
+    )
+    return click.argument("file", required=False, type=FILE)(named(run))
 
 
 strategy_option = click.option(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from minirag.cli.choices import DOLLARS
-from minirag.cli.options import FILE, price_for_option, prices_by_name, quiet_option, shows_bars
+from minirag.cli.options import index_either_way, price_for_option, prices_by_name, quiet_option, shows_bars
 from minirag.cli.places import require_index
 from minirag.cli.running import command
 from minirag.reembedding import reembed as reembed_file
@@ -15,7 +15,7 @@ from minirag.wording import describe_usage
 
 
 @command(epilog="\b\nExample:\n  minirag reembed notes.usearch")
-@click.argument("index", type=FILE)
+@index_either_way
 @click.option(
     "--encoder",
     metavar="NAME",
@@ -24,14 +24,14 @@ from minirag.wording import describe_usage
 @click.option("--max-cost", type=DOLLARS, metavar="DOLLARS", help="What a hosted encoder may cost.")
 @price_for_option
 @quiet_option
-def reembed(*, index: Path, encoder: str | None, max_cost: float | None, quiet: bool) -> None:
-    """Change the encoder of INDEX, also of one that an older minirag built: all vectors anew, without a model's call.
+def reembed(*, path: Path, encoder: str | None, max_cost: float | None, quiet: bool) -> None:
+    """Change an index's encoder, also of one that an older minirag built: all vectors anew, without a model's call.
 
     Texts, facts, triples and bridging facts stay as they are.
     """
-    require_index(index)
+    require_index(path)
     bars = shows_bars(quiet=quiet)
-    usage = reembed_file(index, encoder, progress=bars, max_cost=max_cost, prices=prices_by_name())
+    usage = reembed_file(path, encoder, progress=bars, max_cost=max_cost, prices=prices_by_name())
     if not quiet:
         took = describe_usage(usage) if usage.calls else f"in {usage.seconds:.0f} s"
-        click.echo(f"{index}: embedded anew, {took}")
+        click.echo(f"{path}: embedded anew, {took}")

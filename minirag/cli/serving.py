@@ -9,8 +9,8 @@ import click
 
 from minirag import __version__
 from minirag.cli.options import (
-    FILE,
     chosen_options,
+    index_either_way,
     k_option,
     model_arguments,
     model_options,
@@ -25,8 +25,7 @@ from minirag.index import Index
 
 
 @command("mcp", epilog="\b\nExample:\n  minirag mcp notes.usearch --about 'minutes of the board'")
-@click.argument("file", required=False, type=FILE)
-@click.option("--index", "path", envvar="MINIRAG_INDEX", show_envvar=True, metavar="FILE", type=FILE, help="The same.")
+@index_either_way
 @click.option("--writable", is_flag=True, help="Also offer to add documents; starts the index where there is none.")
 @click.option("--about", metavar="TEXT", default="", help="What the documents are, for agents to choose by.")
 @where_option
@@ -36,8 +35,7 @@ from minirag.index import Index
 @model_options
 def mcp(
     *,
-    file: Path | None,
-    path: Path | None,
+    path: Path,
     writable: bool,
     about: str,
     where: dict[str, Any] | None,
@@ -52,9 +50,6 @@ def mcp(
     Offers search, ask, list_documents and read_document. An agent's program starts it; the README shows what its
     configuration says. Needs the extra: pip install 'minirag[mcp]'
     """
-    chosen = file or path
-    if chosen is None:
-        raise click.UsageError("name the index: minirag mcp FILE")
     if writable and where:
         raise click.UsageError("--where and --writable do not go together: add could replace what is not to be seen")
     given = chosen_options(strategy, model, options)
@@ -64,10 +59,10 @@ def mcp(
     except ImportError as error:
         raise FailedError(str(error)) from error
     if writable:
-        require_index_place(chosen, "FILE")
+        require_index_place(path, "FILE")
     else:
-        require_index(chosen)
-    with Index(chosen, mode="a" if writable else "r", **model_arguments(model, api_base)) as opened:
+        require_index(path)
+    with Index(path, mode="a" if writable else "r", **model_arguments(model, api_base)) as opened:
         opened.require_encoder()
         note_offline(model, "answering", built_by=opened.built_by)
         way = Way(strategy, k, where=where, options=given)
