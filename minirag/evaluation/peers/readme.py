@@ -29,7 +29,7 @@ def render(compared: Comparison) -> str:
         "scripted one without delay: its calls and prompts are the peers' own, its replies are made by rules, so that "
         "recall with it says less than the other columns. Calls and tokens (four letters each) are for 1,000 passages, "
         "memory is the most that the process held, the size of the installation is that with all dependencies. "
-        "Times are of one run each, on a machine that other work shared: a factor of two or three says nothing.\n\n"
+        "Times are of one run each: small differences say nothing.\n\n"
         f"{compared.table()}"
     )
 
