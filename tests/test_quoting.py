@@ -2,7 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from minirag.reasoner.quoting import NOT_FOUND, next_thought, quote_answer
+from minirag.reasoner.quoting import next_thought, quote_answer
+from minirag.reasoner.relating import NOT_FOUND
 from minirag.records import ContextItem, Reading
 
 CONTEXT = [

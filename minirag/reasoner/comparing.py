@@ -16,9 +16,11 @@ Subject = tuple[str, int, int]
 Moment = tuple[int, int, int]
 
 _LATER = re.compile(
-    r"\b(?:later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
+    r"\b(?:after|later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
 )
+ORDER = re.compile(r"\b(?:before|after|(?:earlier|later|older|younger|newer|more recent(?:ly)?) than)\b", re.IGNORECASE)
 _LIVED = re.compile(r"\blived? longer\b|\blonger li(?:fe|ved)\b", re.IGNORECASE)
+_AGE = re.compile(r"\b(?:how old|(?:at )?(?:what|which) age)\b", re.IGNORECASE)
 _LIFE = re.compile(r"\([^()]*\)")
 _DIED = re.compile(r"\d\s?[–—-]|\bdied\b")
 _COUNTRIES = word_set("""
@@ -74,7 +76,8 @@ def compare(question: Question, statements: Sequence[Statement], subjects: Seque
         ends = [(subject[0], frozenset()) for subject in (first, second)]
     (left, left_items), (right, right_items) = (end for end in ends if end is not None)
     items = left_items | right_items
-    if question.kind == "yes_no":
+    order = ORDER.search(question.text, first[2], second[1])
+    if question.kind == "yes_no" and order is None:
         return _same(statements, (left, right), items, question)
     if _LIVED.search(question.text):
         return _compare_lives(question, statements, (first, second))
@@ -82,8 +85,11 @@ def compare(question: Question, statements: Sequence[Statement], subjects: Seque
     if dates[0] is None or dates[1] is None or dates[0][0] == dates[1][0]:
         return None
     earlier = 0 if dates[0][0] < dates[1][0] else 1
-    chosen = (first, second)[1 - earlier if _LATER.search(question.text) else earlier]
+    wanted = 1 - earlier if _LATER.search(question.text) else earlier
     used = items | {dates[0][1], dates[1][1]}
+    if question.kind == "yes_no":
+        return Reading("no" if wanted else "yes", found=True, items=tuple(sorted(used)))
+    chosen = (first, second)[wanted]
     return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(used)))
 
 
@@ -91,17 +97,37 @@ def _compare_lives(
     question: Question, statements: Sequence[Statement], pair: tuple[Subject, Subject]
 ) -> Reading | None:
     """Who of two lived longer."""
-    ages: list[float] = []
-    items: list[int] = []
-    for about, _, _ in pair:
-        ends = [_date(statements, about, frozenset((end,))) for end in ("born", "die")]
-        if ends[0] is None or ends[1] is None or ends[0][0] >= ends[1][0]:
-            return None
-        born, died = (moment[0] + moment[1] / 12 + moment[2] / 365 for moment in (ends[0][0], ends[1][0]))
-        ages.append(died - born)
-        items.append(ends[1][1])
+    lives = [_life_of(statements, about) for about, _, _ in pair]
+    if lives[0] is None or lives[1] is None:
+        return None
+    ages = [
+        died[0] - born[0] + (died[1] - born[1]) / 12 + (died[2] - born[2]) / 365
+        for born, died, _ in filter(None, lives)
+    ]
     chosen = pair[0] if ages[0] > ages[1] else pair[1]
-    return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(set(items))))
+    items = {item for _, _, items in filter(None, lives) for item in items}
+    return Reading(question.text[chosen[1] : chosen[2]], found=True, items=tuple(sorted(items)))
+
+
+def age_at_death(question: Question, statements: Sequence[Statement], about: str) -> Reading | None:
+    """How old somebody became, where that is asked; in years alone the birthday leaves two numbers."""
+    if not _AGE.search(question.text) or "die" not in question.terms:
+        return None
+    life = _life_of(statements, about)
+    if life is None:
+        return None
+    born, died, items = life
+    years = died[0] - born[0] - (died[1:] < born[1:])
+    told = str(years) if born[1] and died[1] else f"{years - 1} or {years}"
+    return Reading(told, found=True, items=tuple(sorted(set(items))))
+
+
+def _life_of(statements: Sequence[Statement], about: str) -> tuple[Moment, Moment, tuple[int, ...]] | None:
+    """When somebody was born and died, and the items that tell; None where one is not told."""
+    ends = [_date(statements, about, frozenset((end,))) for end in ("born", "die")]
+    if ends[0] is None or ends[1] is None or ends[0][0] >= ends[1][0]:
+        return None
+    return ends[0][0], ends[1][0], (ends[0][1], ends[1][1])
 
 
 def _walk(statements: Sequence[Statement], about: str, steps: Sequence[str]) -> tuple[str, frozenset[int]] | None:

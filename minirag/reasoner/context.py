@@ -138,8 +138,12 @@ _INVERSE = {
     "founder": r"founded|founder of",
     "performer": r"(?:song|single|album)s?",
 }
+# With how much a name after it loses; a bare "by" says nothing of the relation, where there is any other word for it.
 _FORWARD = {
-    step: tuple(re.compile(rf"\b(?:{cue})\b,?(?P<gap>[^.;]{{0,60}})", re.IGNORECASE) for cue in cues)
+    step: tuple(
+        (re.compile(rf"\b(?:{cue})\b,?(?P<gap>[^.;]{{0,60}})", re.IGNORECASE), 25.0 * rank + 100.0 * (cue == "by"))
+        for rank, cue in enumerate(cues)
+    )
     for step, cues in _CUES.items()
 }
 _BACKWARD = {step: re.compile(rf"\b(?:{cue})\b[^.;]{{0,60}}", re.IGNORECASE) for step, cue in _INVERSE.items()}
@@ -159,12 +163,12 @@ def follow(statements: Sequence[Statement], about: str, step: str) -> Step | Non
     subjects = frozenset(statement.about for statement in statements if statement.about)
     own = [statement for statement in statements if statement.about == about]
     best: tuple[float, Step] | None = None
-    for rank, cue in enumerate(_FORWARD[step]):
+    for cue, loss in _FORWARD[step]:
         for order, statement in enumerate(own):
             for name, distance in _names_after(statement.text, cue):
                 normal = normalise_name(name)
                 target = match_subject(normal, subjects - {about})
-                score = (60.0 if target else 0.0) - 25 * rank - distance - 3 * order
+                score = (60.0 if target else 0.0) - loss - distance - 3 * order
                 if normal != about and (best is None or score > best[0]):
                     best = (score, Step(statement, name))
     if best is not None and best[0] > 0:

@@ -22,8 +22,10 @@ _CHOICE = re.compile(
 _PLACES = "city|town|village|county|state|province|region|district|continent|island|place|location|municipality"
 _PERSONS = "actor|actress|singer|author|writer|director|person|player"
 _KINDS: tuple[tuple[Kind, str], ...] = (
+    ("person", r"\A\W*whom?\b"),
     ("number", r"\bhow (?:many|much|tall|long|far|high|old|big|large)\b"),
-    ("number", r"\b(?:what|which) (?:number|population|percentage)\b"),
+    ("number", r"\b(?:what|which) (?:(?:is|was|are|were) the (?:\w+ )?)?(?:number|population|percentage)\b"),
+    ("number", r"\bwhat (?:is|was) the (?:\w+ )?(?:height|length|width|depth|elevation|surface area)\b"),
     ("year", r"\b(?:what|which) (?:year|decade)\b"),
     ("date", r"\bwhen\b|\bdates?\b|\bbirth(?:day|date)\b|\b(?:what|which) (?:day|month)\b"),
     ("cause", r"\b(?:cause of|what caused|why did|how did)\b.*\b(?:death|die)\b"),

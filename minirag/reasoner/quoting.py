@@ -8,26 +8,32 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from minirag.naming.names import TOKEN, normalise_name
+from minirag.naming.names import normalise_name
+from minirag.reasoner.claiming import is_claim, judge_claim
 from minirag.reasoner.comparing import Subject, compare, subjects_in
-from minirag.reasoner.context import Statement, Step, follow, match_subject, read_context
-from minirag.reasoner.questions import Question, asks_what_it_is, focus_of, read_question, steps_of, terms_of
+from minirag.reasoner.context import Statement, match_subject, read_context
+from minirag.reasoner.questions import Question, focus_of, read_question, steps_of, terms_of
+from minirag.reasoner.relating import (
+    DEFINITION,
+    LIFE,
+    OF_A_KIND,
+    answer_by_relations,
+    follow_steps,
+    not_found,
+    refuse,
+)
 from minirag.reasoner.rows import RowAnswer, RowStep, answer_from_row, is_of_another, step_from_row
 from minirag.reasoner.spans import find_answer
 from minirag.records import ContextItem, Reading
 
-NOT_FOUND = "The context does not hold the answer."
+_PLACE = re.compile(
+    r"(?:(?!\b(?:in|of|on|by|for|from|who|which|that)\b)[\w-]+\s){0,4}(?:city|town|village|hamlet|municipality|commune|county|"
+    r"district|province|region|country|island|port|river|mountain|suburb|neighbou?rhood)\b(?!\s(?!(?:in|of|on|at|and)\b)\w)"
+)
 _LEAST_COVERAGE = 0.4
 _HOPS = 3
 _WIDTH = 8
 _NEAR = 60
-# A sentence that has nothing of such a kind does not answer a question for one.
-_OF_A_KIND = frozenset(("number", "date", "year", "place", "nation", "cause", "person"))
-# Where these are asked for, nothing else says where a date or a place has to stand.
-_LIFE = frozenset(("born", "die"))
-_PARENTHESIS = re.compile(r"\([^()]*\)")
-_PARTICLE = 3
-_DEFINITION = re.compile(r"\b(?:is|was|are|were)\s(?P<whole>(?:an?|the|one of)\s(?P<what>[^.;]{3,120}))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,24 +56,27 @@ def quote_answer(question: str, evidence: Sequence[ContextItem], *, chain: Seque
 
     Returns:
         A name, a date, a place, a number or a nationality where the question asks for one and the context has it in the
-        right place; yes, no or one of the two options for a comparison; else the sentence that fits best.
+        right place; yes, no or one of the two options for a comparison; yes, or what is said instead, for a claim; else
+        the sentence that fits best.
     """
     asked = read_question(question)
     statements = read_context([*evidence, *(ContextItem(text) for text in chain)])
     if not statements:
-        return _not_found()
+        return not_found()
     subjects = subjects_in(question, statements)
-    compares = asked.kind in ("yes_no", "choice")
-    reading = None if compares else _read_rows(asked, statements)
-    if compares and len(subjects) >= 2:
-        reading = compare(asked, statements, subjects)
-    elif reading is None and len(subjects) == 1:
-        reading = _define(asked, statements, subjects[0]) or _follow_relations(asked, statements, subjects[0])
-    if reading is None and not compares:
-        reading = _follow_from_row(asked, statements)
+    reading: Reading | None
+    if is_claim(asked, subjects):
+        reading = judge_claim(asked, statements, subjects, _weights(asked, statements)) or not_found()
+    elif asked.kind in ("yes_no", "choice"):
+        reading = compare(asked, statements, subjects) if len(subjects) >= 2 else None
+    else:
+        reading = _read_rows(asked, statements)
+        if reading is None and len(subjects) == 1:
+            reading = answer_by_relations(asked, statements, subjects[0])
+        reading = reading or _follow_from_row(asked, statements) or refuse(asked, statements, subjects)
     reading = reading or _follow_names(asked, statements, subjects)
     items = tuple(item for item in reading.items if item < len(evidence)) or _holders(reading, evidence, statements)
-    return Reading(reading.text, found=True, items=items) if items else _not_found()
+    return Reading(reading.text, found=True, items=items) if items else not_found()
 
 
 def next_thought(question: str, evidence: Sequence[ContextItem], thoughts: Sequence[str]) -> str:
@@ -78,10 +87,6 @@ def next_thought(question: str, evidence: Sequence[ContextItem], thoughts: Seque
         if _covered(statement.terms, weights) > 0 and statement.text not in thoughts:
             return statement.text
     return f"So the answer is: {quote_answer(question, evidence).text}"
-
-
-def _not_found() -> Reading:
-    return Reading(NOT_FOUND, found=False, items=())
 
 
 def _read_rows(question: Question, statements: Sequence[Statement]) -> Reading | None:
@@ -111,7 +116,7 @@ def _follow_from_row(question: Question, statements: Sequence[Statement]) -> Rea
         if step and about:
             steps = steps_of(question.text, step.start, step.end)[1:]
             focus = focus_of(question, step.start, step.end)
-            reading = _follow_steps(question, statements, about, steps, focus, passed=(statement.item,))
+            reading = follow_steps(question, statements, about, steps, focus, passed=(statement.item,))
             if reading is not None:
                 return reading
     return None
@@ -125,82 +130,14 @@ def _holders(reading: Reading, evidence: Sequence[ContextItem], statements: Sequ
     return tuple(item for item in same if item < len(evidence) and quoted.search(evidence[item].text))[:1]
 
 
-def _define(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
-    """What the subject is, where the question asks for no more: the words that define it, or its first sentence."""
-    about, start, end = subject
-    if not asks_what_it_is(question, start, end):
-        return None
-    own = [statement for statement in statements if statement.about == about]
-    for statement in own:
-        defined = _DEFINITION.search(statement.resolved)
-        if defined is not None and _is_name_of(statement.resolved[: defined.start()], about):
-            is_whole = not statement.resolved[defined.end() :].strip(" .")
-            return Reading(defined["whole"] if is_whole else statement.text, found=True, items=(statement.item,))
-    return Reading(own[0].text, found=True, items=(own[0].item,))
-
-
-def _is_name_of(text: str, about: str) -> bool:
-    """Whether what stands before the verb is the subject's name, in whatever length, and no more."""
-    known = about.split()
-    words = TOKEN.findall(_PARENTHESIS.sub(" ", text))
-    return bool(words) and all(word.lower() in known or not word.islower() or len(word) <= _PARTICLE for word in words)
-
-
-def _follow_relations(question: Question, statements: Sequence[Statement], subject: Subject) -> Reading | None:
-    """Answer by the relations that the question names, from the subject that it names."""
-    about, start, end = subject
-    steps, focus = steps_of(question.text, start, end), focus_of(question, start, end)
-    return _follow_steps(question, statements, about, steps, focus) if steps else None
-
-
-def _follow_steps(
-    question: Question,
-    statements: Sequence[Statement],
-    about: str,
-    steps: Sequence[str],
-    focus: frozenset[str],
-    *,
-    passed: tuple[int, ...] = (),
-) -> Reading | None:
-    """Answer by relations that lead on from `about`, to which the items `passed` have led."""
-    subjects = frozenset(statement.about for statement in statements)
-    taken: list[Step] = []
-    for place, relation in enumerate(steps):
-        step = follow(statements, about, relation)
-        if step is None:
-            return None
-        taken.append(step)
-        last = place == len(steps) - 1
-        target = match_subject(normalise_name(step.name), subjects)
-        if not target and not (last and question.kind == "person"):
-            return None
-        about = target
-    items = tuple(dict.fromkeys((*passed, *(step.statement.item for step in taken))))
-    if question.kind == "person":
-        return Reading(taken[-1].name, found=True, items=items) if taken else None
-    return _attribute(question, focus, [statement for statement in statements if statement.about == about], items)
-
-
-def _attribute(
-    question: Question, focus: frozenset[str], own: Sequence[Statement], items: tuple[int, ...]
-) -> Reading | None:
-    """What the statements about one subject say to the question: the answer that stands nearest to what it asks."""
-    best: tuple[float, str, int] | None = None
-    for order, statement in enumerate(own):
-        found = find_answer(question.kind, statement.text, focus, {statement.about})
-        if found is not None and (best is None or found.distance + order < best[0]):
-            best = (found.distance + order, found.text, statement.item)
-    if best is None or question.kind == "thing":
-        return None
-    return Reading(best[1], found=True, items=(*items, *({best[2]} - set(items))))
-
-
 def _follow_names(question: Question, statements: Sequence[Statement], subjects: Sequence[Subject]) -> Reading:
     """Answer from the path of statements that together speak most of the question."""
     weights = _weights(question, statements)
     excluded = {name for name, _, _ in subjects} | {
         normalise_name(name) for name in _question_names(question, statements)
     }
+    if question.kind == "person":
+        excluded |= {statement.about for statement in statements if _is_place(statement)}
     paths = [_path(question, (statement,), weights, excluded) for statement in statements]
     seen = [path for path in paths if not _is_of_another(question, path.statements[0])]
     for _ in range(_HOPS - 1):
@@ -212,15 +149,15 @@ def _follow_names(question: Question, statements: Sequence[Statement], subjects:
         ]
         seen += paths
     if not seen:
-        return _not_found()
+        return not_found()
     best = max(seen, key=lambda path: path.score)
-    if question.kind in _OF_A_KIND and not best.answer:
+    if question.kind in OF_A_KIND and not best.answer:
         fitting = [path for path in seen if path.answer and _covered(path.terms, weights) >= _LEAST_COVERAGE]
         if not fitting:
-            return _not_found()
+            return not_found()
         best = max(fitting, key=lambda path: path.score)
     if _covered(best.terms, weights) < _LEAST_COVERAGE:
-        return _not_found()
+        return not_found()
     last = best.statements[-1]
     return Reading(
         best.answer or last.text,
@@ -260,7 +197,7 @@ def _path(
     if question.kind != "person":
         passed.add(last.about)
     text = last.resolved if question.kind == "person" else last.text
-    found = find_answer(question.kind, text, question.terms & _LIFE or question.terms, passed)
+    found = find_answer(question.kind, text, question.terms & LIFE or question.terms, passed)
     near = 0.0 if found is None else 0.25 if found.distance < _NEAR else 0.05
     score = _covered(terms, weights) + near - 0.06 * (len(statements) - 1)
     answer = found.text if found else ""
@@ -273,8 +210,14 @@ def _is_described(question: Question, statements: tuple[Statement, ...]) -> bool
     """Whether the question describes the subject of the last statement without naming it, and so asks for it."""
     if question.kind not in ("thing", "person", "place"):
         return False
-    defined = _DEFINITION.search(statements[-1].text)
+    defined = DEFINITION.search(statements[-1].text)
     return bool(question.types) and defined is not None and question.types <= terms_of(defined["what"])
+
+
+def _is_place(statement: Statement) -> bool:
+    """Whether a sentence says of what it is about that it is a town or the like."""
+    defined = DEFINITION.search(statement.text)
+    return defined is not None and _PLACE.match(defined["what"]) is not None
 
 
 def _weights(question: Question, statements: Sequence[Statement]) -> dict[str, float]:

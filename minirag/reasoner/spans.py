@@ -15,6 +15,8 @@ Span = tuple[int, int]
 
 _FAR = 1000.0
 _PLACE_WORD = re.compile(r"\b(?:in|at|near|to|from|of|on|outside)\s(?:the\s)?(?:\w+\sof\s)?\Z")
+_ARTICLE = re.compile(r"\b[Aa]n?\s(?:\d{4}\s)?\Z")
+_NOUN = re.compile(r"\s(?!(?:and|or|in|on|of|at|by|for|from|to|with|who|that|which|is|was|where|when|as)\b)[a-z]")
 _IN_PLACE = re.compile(r"\b(?:in|at|near|outside)\s(?:the\s)?\Z")
 # From a word of the question to who did it, with no other verb on the way.
 _BY = re.compile(r"(?:(?!\w{2,20}ed\b)[^,.;])*\bby\s(?:(?:the|his|her|its|their)\s)?")
@@ -23,7 +25,9 @@ _AGENT = 45.0
 _NUMBER = re.compile(
     r"\b(?:(?:about|around|over|nearly|approximately)\s)?(?:\d[\d,.]*\d|\d|one|two|three|four|five|six|seven|eight|nine|ten|eleven|"
     r"twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|hundred)"
-    r"(?:\s(?:hundred|thousand|million|billion|km|miles|feet|metres|meters|years))?\b"
+    r"(?:\s(?:hundred|thousand|million|billion))?"
+    r"(?:\s(?:(?:square|cubic)\s)?(?:km|kilomet(?:re|er)s?|miles?|m|met(?:re|er)s?|cm|centimet(?:re|er)s?|mm|millimet(?:re|er)s?|"
+    r"feet|foot|ft|inches|inch|acres?|hectares?|ha|tonnes?|tons?|kg|kilograms?|lit(?:re|er)s?|years?))?\b"
 )
 _CAUSE = re.compile(
     r"\b(?:died|dies|death|killed)\b[^.;]{0,60}?\b(?:of|from|by|due to|after)\s(?P<cause>[^.,;()]{3,60})"
@@ -132,8 +136,17 @@ def _spans(kind: Kind, sentence: str) -> Iterator[Span]:
         yield from (match.span("cause") for match in _CAUSE.finditer(sentence))
     elif kind == "place":
         yield from _places(sentence)
+    elif kind == "person":
+        yield from (
+            span for span in name_spans(sentence) if not _IN_PLACE.search(sentence, max(0, span[0] - 12), span[0])
+        )
     else:
-        yield from name_spans(sentence)
+        yield from (span for span in name_spans(sentence) if not _is_adjective(span, sentence))
+
+
+def _is_adjective(span: Span, sentence: str) -> bool:
+    """Whether a name only says of what kind something is: "a Norwegian film director", "a 1920 British film"."""
+    return bool(_ARTICLE.search(sentence, max(0, span[0] - 12), span[0]) and _NOUN.match(sentence, span[1]))
 
 
 def _nations(sentence: str) -> Iterator[Span]:
