@@ -105,7 +105,12 @@ class Builder:
             LLMSetupError: When no call can succeed; its message says what is kept.
             BudgetExceededError: When the run may spend no more; its `report` tells what is in the index.
         """
-        with self._store.writing(), self._open_journal() as journal, self._accounting(), _telling_what_is_kept(journal):
+        with (
+            self._store.writing(),
+            self._open_journal() as journal,
+            self._accounting(journal),
+            _telling_what_is_kept(journal),
+        ):
             async with self._deriver.keeping(journal):
                 return await self._add(items, journal, reextract=reextract)
 
@@ -149,7 +154,7 @@ class Builder:
 
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
         free = all(who_does(self._reasoner, task).model == OFFLINE for task in INDEXING)
-        return _NoJournal() if free else Journal(self._store.path)
+        return _NoJournal() if free else Journal(self._store.path, note=lambda: self._spent_so_far().to_dict())
 
     async def _commit_within_budget(
         self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool
@@ -207,7 +212,7 @@ class Builder:
             BudgetExceededError: When the run may spend no more; its `report` tells what was deleted all the same, and
                 what could not be bridged waits for the next `add`.
         """
-        with self._store.writing(), self._open_journal() as journal, self._accounting():
+        with self._store.writing(), self._open_journal() as journal, self._accounting(journal):
             plan = Plan()
             missing = []
             for document_id in dict.fromkeys(document_ids):
@@ -283,24 +288,28 @@ class Builder:
             header["failed_names"] = failed_names
         if documents:
             header["model"] = who_does(self._reasoner, "extract").model
-        header.update(self._account())
+        header.update(usage_to_header(self._spent_so_far()))
         return header
 
-    def _account(self) -> dict[str, Any]:
+    def _spent_so_far(self) -> Usage:
         """What building took over the index's life, this run so far included."""
         spent = self._ledger.total() - self._spent_before
-        return usage_to_header(self._usage_before + replace(spent, seconds=round(spent.seconds, 3)))
+        return self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
 
     @contextmanager
-    def _accounting(self) -> Iterator[None]:
-        """Keep what a run took also where it ends in the middle: replies that were paid for are in the journal."""
-        self._usage_before = usage_in(self._snapshot.header)
+    def _accounting(self, journal: Journal | None) -> Iterator[None]:
+        """Keep what a run took also where it ends in the middle: replies that were paid for are in the journal.
+
+        A run that was killed could only note beside its replies what it took; the larger sum is the later one.
+        """
+        noted = (Usage.from_dict(note) for note in (journal.notes if journal is not None else ()))
+        self._usage_before = max([usage_in(self._snapshot.header), *noted], key=lambda usage: usage.calls)
         self._spent_before = self._ledger.total()  # a run that adds and then prunes has its first half in the header
         try:
             yield
         except BaseException:
             if self._ledger.total().calls:
-                header = {**self._snapshot.header, **self._account()}
+                header = {**self._snapshot.header, **usage_to_header(self._spent_so_far())}
                 with suppress(MiniragError):  # the user must hear of what ended the run, not of what that caused
                     self._commit(Change(header, self._snapshot.pending))
             raise

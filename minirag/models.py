@@ -22,6 +22,7 @@ AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
 OFFLINE = "offline"
 VARIABLE = "MINIRAG_MODEL"
 INDEXING: tuple[Task, ...] = ("extract", "bridge")
+_OF_A_NAME = ("api_base", "api_key", "router")  # options that say where a model is that is called by its name
 ASKING: tuple[Thinking, ...] = ("read", "think", "extend")
 TASKS: tuple[Task, ...] = ("extract", "bridge", "extend", "think", "read")
 
@@ -166,8 +167,14 @@ class Models:
         if identity not in self._clients:
             from minirag.llm import LLM
 
-            self._clients[identity] = model if isinstance(model, LLM) else LLM(model, **self._options)
+            self._clients[identity] = model if isinstance(model, LLM) else LLM(model, **self._options_for(model))
         return self._clients[identity]
+
+    def _options_for(self, model: Any) -> dict[str, Any]:  # noqa: ANN401  any but a reasoner
+        """Those of the index; a function or a router beside a model's name takes no notice of where that one is."""
+        if isinstance(model, str) or not isinstance(self._named, str):
+            return self._options
+        return {name: value for name, value in self._options.items() if name not in _OF_A_NAME}
 
     def close(self) -> None:
         """Close connections."""

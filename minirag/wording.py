@@ -108,9 +108,13 @@ def did_you_mean(given: str, known: Iterable[str], *, cutoff: float = 0.6) -> st
 
 def describe_usage(usage: Spent) -> str:
     """Calls, cost and time in a few words."""
-    some = f"tokens of {usage.uncounted:,} of them" if usage.uncounted < usage.calls else "tokens"
-    unknown = f"{some} and cost unknown" if usage.uncounted else "price unknown"
-    cost = unknown if usage.cost is None else dollars(usage.cost)
+    untold = f"tokens of {usage.uncounted:,} of them" if usage.uncounted < usage.calls else "tokens"
+    if usage.cost is None:
+        cost = f"{untold} and cost unknown" if usage.uncounted else "price unknown"
+    elif usage.cost and usage.uncounted:
+        cost = f"at least {dollars(usage.cost)} ({untold} unknown)"
+    else:
+        cost = dollars(usage.cost)
     return f"{count(usage.calls, 'call')}, {cost}, {usage.seconds:.2f} s"
 
 

@@ -744,6 +744,7 @@ def test_one_line_has_no_breaks_and_no_control_characters() -> None:
         (Usage(calls=2, cost=None), "2 calls, price unknown, 0.00 s"),
         (Usage(calls=2, cost=None, uncounted=2), "2 calls, tokens and cost unknown, 0.00 s"),
         (Usage(calls=2, cost=None, uncounted=1), "2 calls, tokens of 1 of them and cost unknown, 0.00 s"),
+        (Usage(calls=2, cost=0.25, uncounted=1), "2 calls, at least $0.2500 (tokens of 1 of them unknown), 0.00 s"),
     ],
 )
 def test_usage_in_a_few_words(usage: Usage, text: str) -> None:

@@ -2,6 +2,9 @@
 
 import json
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from minirag.records import Call, Ledger, Usage
 
 
@@ -54,10 +57,40 @@ def test_calls_of_which_nobody_counted_the_tokens_add_up() -> None:
     ledger.add("read", Usage(1, cost=None, uncounted=1))
     ledger.add("read", Usage(1, 100, 10, cost=0.5))
     total = ledger.total()
-    assert (total.calls, total.uncounted, total.cost, total.tasks["read"].uncounted) == (2, 1, None, 1)
+    assert (total.calls, total.uncounted, total.cost, total.tasks["read"].uncounted) == (2, 1, 0.5, 1)
     assert (total + total).uncounted == 2
     assert (total + total - total).uncounted == 1
     assert Usage.from_dict(json.loads(json.dumps(total.to_dict()))) == total
+
+
+CALLS = [
+    Usage(1, 100, 10, cost=0.5),
+    Usage(1, 100, 10, cost=None),  # of unknown price
+    Usage(1, cost=None, uncounted=1),
+    Usage(1, cost=0.0, uncounted=1),  # of a model that costs nothing
+]
+
+
+def known_cost(calls: list[Usage]) -> float | None:
+    """What is told of the cost of single calls."""
+    counted = [call.cost for call in calls if not call.uncounted]
+    if None in counted or (calls and not counted and any(call.cost is None for call in calls)):
+        return None
+    return sum(cost or 0.0 for cost in counted)
+
+
+@given(st.lists(st.sampled_from(CALLS), max_size=6), st.lists(st.sampled_from(CALLS), max_size=6))
+def test_a_sum_costs_what_is_known_however_it_came_about(some: list[Usage], others: list[Usage]) -> None:
+    first, second = sum(some, Usage()), sum(others, Usage())
+    both = first + second
+    assert (both.cost, both.uncounted) == (
+        known_cost([*some, *others]),
+        sum(call.uncounted for call in [*some, *others]),
+    )
+    assert (first.cost, second.cost) == (known_cost(some), known_cost(others))
+    is_uncounted = bool(second.calls) and second.calls == second.uncounted  # then what is left may be one of no price
+    unknown = first.calls > first.uncounted and (first.cost is None or is_uncounted)
+    assert (both - first).cost == (None if unknown else second.cost)
 
 
 def test_calls_are_kept_where_they_are_wanted() -> None:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 
 import pytest
+import xxhash
 
 from minirag.errors import IndexWriteError
 from minirag.storage.journal import Journal
@@ -77,6 +78,27 @@ def test_replies_are_on_the_disk_after_sixteen_or_a_second(index_path: Path) -> 
         while journal.unsynced and time.monotonic() < deadline:
             time.sleep(0.02)
         assert journal.unsynced == 0
+
+
+def test_what_is_noted_beside_replies_is_there_afterwards(index_path: Path) -> None:
+    notes = iter([{"calls": 1}, {"calls": 2}])
+    with Journal(index_path, note=lambda: next(notes)) as journal:
+        journal.put("a", 1, documents=["x"])
+        journal.put("b", 2, documents=["y"])
+        assert journal.notes == []
+    with Journal(index_path) as journal:
+        assert journal.notes == [{"calls": 1}, {"calls": 2}]
+        journal.put("c", 3)
+        journal.settle(["x"])
+    again = Journal(index_path)
+    assert (again.notes, again.get("b")) == ([{"calls": 2}], 2)
+
+
+def test_lines_of_before_have_no_note(index_path: Path) -> None:
+    body = b'["a",{"facts":[]},["x"]]'
+    Journal(index_path).path.write_bytes(b"\n" + xxhash.xxh3_64_hexdigest(body).encode() + b" " + body)
+    again = Journal(index_path)
+    assert (again.get("a"), again.notes) == ({"facts": []}, [])
 
 
 def test_settling_forgets_what_was_used_and_what_is_told_of_done_documents(index_path: Path) -> None:

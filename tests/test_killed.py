@@ -121,9 +121,12 @@ def test_only_what_was_in_flight_is_asked_again(tmp_path: Path) -> None:
         assert before - PARALLEL <= kept <= before
         with Index(path, model=MODEL, api_base=server.api_base, api_key="none") as index:
             report = index.add(make_documents(DOCUMENTS), progress=False)
+            of_the_killed = index.info().usage.calls - report.usage.calls
         extracted = server.tasks().count("extract")
     assert len(report.added) == DOCUMENTS
     assert extracted - DOCUMENTS == before - kept
+    assert report.usage.calls == len(server.requests) - before
+    assert kept <= of_the_killed <= before  # the totals hold all that the killed run was answered
     assert not Journal(path).path.exists()
 
 

@@ -149,6 +149,21 @@ def test_a_function_answers(path: Path, function: Any) -> None:  # noqa: ANN401
     assert answer.model == name
 
 
+def test_a_function_beside_a_models_name_takes_no_notice_of_where_that_is(path: Path) -> None:
+    with Loopback() as server:
+        where = {"api_base": server.api_base, "api_key": "sk-none"}
+        with Index(path, model="openai/any", models={"bridge": replying}, **where) as index:  # type: ignore[arg-type]
+            index.add([AYLWIN, HENRY], progress=False)
+            for chosen in ({"model": replying}, {"models": {"read": replying}}):
+                assert ask(QUESTION, index, strategy="indexrag", **chosen).found
+        assert set(server.tasks()) == {"extract"}
+    with (
+        Index(path, model=replying, api_base="http://localhost:1/v1") as index,
+        pytest.raises(ValueError, match="api_base goes with a model's name"),
+    ):
+        ask(QUESTION, index)
+
+
 def test_a_function_is_told_the_form_of_the_reply() -> None:
     seen: list[Messages] = []
 

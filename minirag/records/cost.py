@@ -24,7 +24,8 @@ class Usage:
         prompt_tokens: Tokens sent, the cached ones included.
         completion_tokens: Tokens received.
         cached_tokens: Of those sent, how many the provider had cached.
-        cost: Dollars. 0.0 offline, None where a price or the tokens are unknown.
+        cost: Dollars. 0.0 offline, None where a price is unknown, or the tokens of all calls are. Of a few uncounted
+            calls it holds nothing: it is then the least that was spent.
         seconds: Wall time.
         tasks: The same by task, in the order of their first calls; there `seconds` adds up calls that overlapped.
             Empty in one task's own usage. Not compared.
@@ -42,8 +43,7 @@ class Usage:
     uncounted: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        """Sum of both, task by task; an unknown cost stays unknown."""
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
+        """Sum of both, task by task; an unknown cost stays unknown, unless it is that of uncounted calls alone."""
         tasks = dict(self.tasks)
         for task, usage in other.tasks.items():
             tasks[task] = tasks[task] + usage if task in tasks else usage
@@ -52,24 +52,41 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
-            cost,
+            self._cost_with(other, 1),
             self.seconds + other.seconds,
             tasks,
             self.uncounted + other.uncounted,
         )
 
     def __sub__(self, earlier: Usage) -> Usage:
-        """What came since, where `earlier` is a part of this; an unknown cost stays unknown."""
+        """What came since, where `earlier` is a part of this; an unknown cost stays unknown, as in a sum."""
         return Usage(
             self.calls - earlier.calls,
             self.prompt_tokens - earlier.prompt_tokens,
             self.completion_tokens - earlier.completion_tokens,
             self.cached_tokens - earlier.cached_tokens,
-            None if self.cost is None or earlier.cost is None else self.cost - earlier.cost,
+            self._cost_with(earlier, -1),
             self.seconds - earlier.seconds,
             {task: usage - earlier.tasks.get(task, Usage()) for task, usage in self.tasks.items()},
             self.uncounted - earlier.uncounted,
         )
+
+    def _cost_with(self, other: Usage, sign: Literal[1, -1]) -> float | None:
+        """The cost of both together, or what is left of this one's."""
+        calls, uncounted = self.calls + sign * other.calls, self.uncounted + sign * other.uncounted
+        was_told = sign < 0 and self.calls > self.uncounted
+        if calls and calls == uncounted and (self._is_untold or other._is_untold or was_told):
+            return None
+        costs = [part.cost for part in (self, other) if not part._is_untold]
+        if None in costs:
+            return None
+        own, others = (0.0 if part._is_untold else part.cost or 0.0 for part in (self, other))
+        return own + sign * others
+
+    @property
+    def _is_untold(self) -> bool:
+        """Whether there are calls, and nobody told the tokens of any, nor that they cost nothing."""
+        return self.cost is None and self.calls > 0 and self.calls == self.uncounted
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,7 @@ _SYNC_SECONDS = 1.0
 class _Kept:
     reply: Any
     documents: tuple[str, ...]
+    note: Any = None
 
 
 class Journal:
@@ -32,12 +33,24 @@ class Journal:
     A line is with the operating system as soon as `put` returns, so a killed process loses none, and on the disk
     after 16 replies or a second, so a lost machine loses few. A torn line is ignored. The caller holds the writer's
     lock.
+
+    Attributes:
+        path: The file.
+        notes: What interrupted runs noted beside their replies.
     """
 
-    def __init__(self, index_path: Path) -> None:
-        """Read what an interrupted run left; nothing is created before the first `put`."""
+    def __init__(self, index_path: Path, *, note: Callable[[], Any] = lambda: None) -> None:
+        """Read what an interrupted run left; nothing is created before the first `put`.
+
+        Args:
+            index_path: Of the index beside which it lies.
+            note: Asked at each `put` for JSON values that are kept with the reply, such as what was spent so far: a
+                run that is killed tells nobody.
+        """
         self.path = _path(index_path)
         self._kept = _read(self.path)
+        self.notes = [kept.note for kept in self._kept.values() if kept.note is not None]
+        self._note = note
         self._used: set[str] = set()
         self._file: IO[bytes] | None = None
         self._unsynced = 0
@@ -83,7 +96,7 @@ class Journal:
         Raises:
             IndexWriteError: When the disk refuses.
         """
-        kept = _Kept(reply, tuple(documents))
+        kept = _Kept(reply, tuple(documents), self._note())
         line = _line(key, kept)
         with self._lock, self._disk_errors(len(line)):
             if self._file is None:
@@ -171,7 +184,8 @@ def _path(index_path: Path) -> Path:
 
 def _line(key: str, kept: _Kept) -> bytes:
     """Begins with the line break, so that it also ends a torn line before it."""
-    body = json.dumps([key, kept.reply, list(kept.documents)], ensure_ascii=False, separators=(",", ":"))
+    values = [key, kept.reply, list(kept.documents), *([] if kept.note is None else [kept.note])]
+    body = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     encoded = body.encode("utf-8", "surrogatepass")
     return b"\n" + xxhash.xxh3_64_hexdigest(encoded).encode() + b" " + encoded
 
@@ -191,6 +205,6 @@ def _read(path: Path) -> dict[str, _Kept]:
     for line in content.split(b"\n"):
         digest, _, body = line.partition(b" ")
         if body and digest == xxhash.xxh3_64_hexdigest(body).encode():
-            key, reply, documents = json.loads(body.decode("utf-8", "surrogatepass"))
-            found[key] = _Kept(reply, tuple(documents))
+            key, reply, documents, *note = json.loads(body.decode("utf-8", "surrogatepass"))
+            found[key] = _Kept(reply, tuple(documents), *note)
     return found
