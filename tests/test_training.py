@@ -157,6 +157,26 @@ def test_a_checkpoint_of_other_settings_is_refused(made: Path, files: Path, base
     assert "checkpoint.pt is of a training with other settings or questions" in result.output
 
 
+@pytest.mark.parametrize("changed", [{"learning_rate": "1e30"}, {"temperature": "1e-44"}])
+def test_a_training_that_diverges_ends_and_says_what_to_change(
+    files: Path, base: Path, tmp_path: Path, changed: dict[str, str]
+) -> None:
+    out = tmp_path / "diverging"
+    result = train(files, base, out, **changed)
+    assert result.exit_code == 1
+    step = max([0, *(int(entry["step"]) for entry in log(out))]) + 1
+    assert f"the training diverged at step {step} of" in result.output
+    assert "Train again with a lower learning_rate" in result.output
+    assert not (out / "weights").exists()
+    assert "NaN" not in (out / "log.jsonl").read_text(encoding="utf-8")
+
+
+def test_a_share_that_leaves_nothing_to_learn_from_is_named(files: Path, base: Path, tmp_path: Path) -> None:
+    result = train(files, base, tmp_path / "none", dev_share="0.9999")
+    assert result.exit_code == 1
+    assert "dev_share=0.9999 leaves none of 12 questions to learn from" in result.output
+
+
 def test_a_step_without_what_it_needs_names_the_step_before(files: Path, base: Path, tmp_path: Path) -> None:
     result = train(files, base, tmp_path / "new", "--stage", "export")
     assert result.exit_code == 1
@@ -173,6 +193,11 @@ def test_a_step_without_what_it_needs_names_the_step_before(files: Path, base: P
         ("frozen_layers=-1", "frozen_layers must be at least 0, not -1"),
         ("unit_tokens=2", "unit_tokens must be at least 3, not 2"),
         ("warmup=1", "warmup must be at least 0 and below 1, not 1"),
+        ("temperature=nan", "temperature must be a finite number, not nan"),
+        ("weight_decay=nan", "weight_decay must be a finite number, not nan"),
+        ("learning_rate=inf", "learning_rate must be a finite number, not inf"),
+        ("epochs=inf", "epochs must be a finite number, not inf"),
+        ("dev_share=nan", "dev_share must be a finite number, not nan"),
     ],
 )
 def test_wrong_settings_are_named(files: Path, tmp_path: Path, given: str, message: str) -> None:

@@ -108,7 +108,7 @@ def _parity(making: Making, texts: Sequence[str]) -> float:
     """The least cosine between torch's vectors in 32 bits and the float export's.
 
     Raises:
-        InputError: If it is below 0.9999.
+        InputError: If it is below 0.9999, or no number.
     """
     from minirag.training.states import States
 
@@ -118,6 +118,6 @@ def _parity(making: Making, texts: Sequence[str]) -> float:
     here = states.encode(texts, None).cpu().numpy()
     there = OnnxEncoder(making.folder / FLOAT).encode(texts, role="query")
     least = float((here * there).sum(axis=1).min())
-    if least < LEAST_PARITY:
+    if not least >= LEAST_PARITY:  # NaN is no parity either
         raise InputError(f"{making.folder / FLOAT} gives other vectors than torch: least cosine {least:.5f}")
     return round(least, 6)

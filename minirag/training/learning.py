@@ -83,13 +83,17 @@ class Learning:
         Args:
             validation: The dev questions; None keeps the last weights.
             progress: Told how many steps were done.
+
+        Raises:
+            InputError: When the loss, or its gradient, is no finite number any more. What was best so far is in the
+                checkpoint.
         """
         every = max(1, self._per_epoch // self._settings.checks)
         if self.step == 0 and validation is not None:
             self._note({"step": 0, **validation.score(self.encode).as_dict()})
         while self.step < self.steps:
             began = time.perf_counter()
-            loss = self._learn()
+            loss = self._learn_or_stop()
             self.step += 1
             self._note({"step": self.step, "loss": round(loss, 5), "seconds": round(time.perf_counter() - began, 3)})
             if validation is not None and (self.step % every == 0 or self.step == self.steps):
@@ -106,8 +110,28 @@ class Learning:
         rows = self._states.encode(texts, kind)
         return np.asarray(rows.cpu().numpy(), dtype=np.float32)
 
+    def _learn_or_stop(self) -> float:
+        try:
+            return self._learn()
+        except _DivergedError as error:
+            if self.best is not None:
+                self._save()
+            settings = self._settings
+            kept = "The checkpoint keeps what was best so far" if self.best else "Nothing was tried before that"
+            path = self._folder / CHECKPOINT
+            place = f" in another folder, or once {path} is deleted," if path.exists() else ""
+            raise InputError(
+                f"the training diverged at step {self.step + 1} of {self.steps}: {error}. {kept}. Train again{place} with "
+                f"a lower learning_rate (it was {settings.learning_rate:g}) or a higher temperature (it was "
+                f"{settings.temperature:g})"
+            ) from error
+
     def _learn(self) -> float:
-        """One step; gives its loss."""
+        """One step; gives its loss. The weights stay as they were where it is no number.
+
+        Raises:
+            _DivergedError: If it is none.
+        """
         epoch, place = divmod(self.step, self._per_epoch)
         start = place * self._settings.batch
         batch = self._lessons_of(epoch)[start : start + self._settings.batch]
@@ -121,7 +145,9 @@ class Learning:
         self._set_rate()
         self._optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.model.trained(), 1.0)
+        size = torch.nn.utils.clip_grad_norm_(self.model.trained(), 1.0)
+        if not torch.isfinite(loss + size):
+            raise _DivergedError(f"the loss is {float(loss.detach())}, its gradient's length {float(size)}")
         self._optimizer.step()
         return float(loss.detach())
 
@@ -161,7 +187,7 @@ class Learning:
     def _judge(self, validation: Validation) -> None:
         score = validation.score(self.encode)
         self._note({"step": self.step, **score.as_dict()})
-        if self.best is None or score.mean > self.best[0]:
+        if score.mean > (self.best[0] if self.best else 0.0):  # it is 0 where vectors are NaN: that is never best
             self.best = (score.mean, self._trained_state())
 
     def _trained_state(self) -> dict[str, Tensor]:
@@ -200,6 +226,10 @@ class Learning:
     def _note(self, entry: Mapping[str, Any]) -> None:
         with (self._folder / LOG).open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
+
+
+class _DivergedError(Exception):
+    """A loss or a gradient that is no finite number."""
 
 
 def _group(lessons: Sequence[Lesson], settings: TrainingSettings) -> list[tuple[int, list[Lesson]]]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
+from minirag.errors import InputError
 from minirag.progress import Progress
 from minirag.training.export import read_bert
 from minirag.training.lessons import ChainedQuestion
@@ -54,8 +55,19 @@ def is_done(making: Making, stage: Stage) -> bool:
 
 
 def questions_of(making: Making) -> tuple[list[ChainedQuestion], list[ChainedQuestion]]:
-    """The questions to learn from, and those that only choose."""
-    return split_dev(read_questions(making.folder / CHAINS), making.settings.dev_share)
+    """The questions to learn from, and those that only choose.
+
+    Raises:
+        InputError: If the chains are missing or damaged, or all questions only choose.
+    """
+    questions, share = read_questions(making.folder / CHAINS), making.settings.dev_share
+    train, dev = split_dev(questions, share)
+    if not train:
+        raise InputError(
+            f"dev_share={share:g} leaves none of {len(questions)} questions to learn from: they all only choose. "
+            "Give a smaller share, or more questions"
+        )
+    return train, dev
 
 
 def split_dev(
@@ -88,5 +100,5 @@ def report(making: Making, more: dict[str, Any]) -> dict[str, Any]:
     """Add to the report; gives all of it."""
     path = making.folder / REPORT
     known = {**(json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}), **more}
-    path.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(known, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
     return known

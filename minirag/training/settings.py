@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Literal
 
 from minirag.records import Kind
@@ -72,8 +73,9 @@ class TrainingSettings:
         """Refuse what cannot be trained with.
 
         Raises:
-            ValueError: On a number out of range.
+            ValueError: On a number out of range, or one that is none (NaN, infinity).
         """
+        _require_finite(asdict(self))
         for name in ("epochs", "batch", "learning_rate", "temperature", "checks"):
             if getattr(self, name) <= 0:
                 raise ValueError(f"{name} must be above 0, not {getattr(self, name)}")
@@ -92,6 +94,12 @@ class TrainingSettings:
         if kind is None:
             return self.query_tokens
         return self.passage_tokens if kind == "passage" else self.unit_tokens
+
+
+def _require_finite(values: Mapping[str, object]) -> None:
+    for name, value in values.items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise ValueError(f"{name} must be a finite number, not {value}")
 
 
 Preset = Literal["small", "paper"]

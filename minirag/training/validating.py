@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 Encode = Callable[[Sequence[str], Kind | None], "NDArray[np.float32]"]  # None is a query
 _DEPTH = 5
+_ALIKE = 1e-6  # cosines that differ by less are the same: the same vectors give such, as sums are rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,9 @@ class Score:
     Attributes:
         mrr: Mean reciprocal rank of the right text, by "passage", "fact" and "triple", each also with " + chain".
         recall: Of bare questions, the share of gold passages among the best five, by data set.
+
+    What is right comes after all that is just as near, so that an encoder that gives all texts one vector finds
+    nothing; where its cosine is NaN, it is not found at all.
     """
 
     mrr: Mapping[str, float]
@@ -76,8 +80,9 @@ class Validation:
             others = [text for text in self._candidates(lesson) if text not in lesson.gold]
             query = vectors.of(None, [lesson.query])[0]
             right = float(vectors.of(lesson.kind, [lesson.target])[0] @ query)
-            better = int((vectors.of(lesson.kind, others) @ query > right).sum()) if others else 0
-            found.setdefault(lesson.kind + (" + chain" if lesson.chained else ""), []).append(1 / (1 + better))
+            before = _as_near(vectors.of(lesson.kind, others) @ query, right) if others else 0
+            rank = 1 + before if np.isfinite(right) else np.inf
+            found.setdefault(lesson.kind + (" + chain" if lesson.chained else ""), []).append(1 / rank)
         return Score({group: float(np.mean(ranks)) for group, ranks in sorted(found.items())}, self._recall(vectors))
 
     def _recall(self, vectors: _Vectors) -> dict[str, float]:
@@ -87,8 +92,7 @@ class Validation:
             if gold:
                 texts = [*self._passages[question.source]]
                 cosines = vectors.of("passage", texts) @ vectors.of(None, [question.text])[0]
-                best = {texts[place] for place in np.argsort(-cosines, kind="stable")[:_DEPTH].tolist()}
-                recalls.setdefault(question.source, []).append(len(best & gold) / len(gold))
+                recalls.setdefault(question.source, []).append(_recall(cosines, np.array([t in gold for t in texts])))
         return {source: float(np.mean(each)) for source, each in recalls.items()}
 
     def _candidates(self, lesson: Lesson) -> Sequence[str]:
@@ -99,6 +103,21 @@ class Validation:
             return [*self._triples[question.source]]
         units = (passage.facts if lesson.kind == "fact" else passage.triples for passage in question.passages)
         return [text for each in units for text in each]
+
+
+def _as_near(cosines: NDArray[np.float32], right: float) -> int:
+    """How many are as near as what is right, or nearer; a cosine that is NaN counts as one."""
+    return int((~(cosines < right - _ALIKE)).sum())
+
+
+def _recall(cosines: NDArray[np.float32], is_gold: NDArray[np.bool_]) -> float:
+    """The share of gold passages among the best five."""
+    gold, others = -np.sort(-cosines[is_gold]), cosines[~is_gold]  # NaN last
+    found = [
+        np.isfinite(cosine) and place + _as_near(others, float(cosine)) < _DEPTH
+        for place, cosine in enumerate(gold.tolist())
+    ]
+    return float(np.mean(found))
 
 
 class _Vectors:
