@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,7 +31,6 @@ from minirag.records import (
     counting,
 )
 from minirag.storage.store import Store, is_there
-from minirag.wording import describe_usage
 
 # What only writing needs is imported where it is used: a function that answers questions opens in half the time.
 if TYPE_CHECKING:
@@ -374,10 +373,9 @@ class Index(OpenIndex):
             raise
         done = replace(report, usage=ledger.total(seconds=ledger.now()))
         _log.info(
-            "%s: %s; %s by %s",
+            "%s: %s by %s",
             self.path,
-            _describe(done),
-            describe_usage(done.usage),
+            done,
             ", ".join(self.models_of(done.usage)),
         )
         return done
@@ -441,9 +439,3 @@ def _load(
 
 def _with_pruned(report: AddReport, done: DeleteReport) -> AddReport:
     return replace(report, deleted=(*report.deleted, *done.deleted), failed=(*report.failed, *done.failed))
-
-
-def _describe(report: AddReport | DeleteReport) -> str:
-    """How many documents became what."""
-    counts = {field.name: getattr(report, field.name) for field in fields(report) if field.name != "usage"}
-    return ", ".join(f"{name} {len(ids)}" for name, ids in counts.items())

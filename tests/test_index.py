@@ -2,6 +2,7 @@ import asyncio
 import copy
 import json
 import pickle
+import re
 import threading
 from pathlib import Path
 from typing import Any, Literal
@@ -398,6 +399,12 @@ def test_paths_that_cannot_be_reached(tmp_path: Path, name: str, reason: str, mo
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     with pytest.raises(IndexFileError, match=reason):
         Index(tmp_path / name, mode=mode)
+
+
+def test_reports_are_told_in_a_line(index: Index) -> None:
+    report = index.add([LAKE, {"id": "new", "text": "Oslo is a city."}, {"id": "bad", "text": 5}], progress=False)
+    assert re.fullmatch(r"added 1, updated 0, unchanged 1, failed 1; 0 calls, \$0, \d\.\d\d s", str(report))
+    assert re.fullmatch(r"deleted 1, missing 1, failed 0; 0 calls, .+", str(index.delete(["new", "x"], progress=False)))
 
 
 @pytest.mark.parametrize("wrong", [3, None, b"lake", ["lake", 3]])

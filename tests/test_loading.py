@@ -243,6 +243,14 @@ def test_any_other_string_is_a_text(text: str) -> None:
     assert expected == (found.text if isinstance(found, Document) else found.reason)
 
 
+@pytest.mark.parametrize("wrong", [None, 5, b"text", True, object])
+def test_what_is_no_source_is_told(wrong: Any) -> None:  # noqa: ANN401
+    with pytest.raises(
+        ValueError, match="documents are Documents, mappings, texts or paths, one or several of them, not "
+    ):
+        list(load(wrong))
+
+
 def test_a_string_is_a_path_if_there_is_one(folder: Path) -> None:
     (folder / "LICENSE").write_text("Free.")
     assert loaded("LICENSE") == [read("LICENSE", "Free.", "LICENSE")]

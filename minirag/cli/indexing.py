@@ -223,11 +223,7 @@ def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arg
 
 def _echo_report(report: AddReport, skipped: Iterable[Path], opened: Index, *, goes: bool) -> None:
     """What was done, and what the file holds; `goes` where it is about to be taken away, as nothing came into it."""
-    counts = (("added", report.added), ("updated", report.updated), ("unchanged", report.unchanged))
-    told = [f"{name} {len(ids):,}" for name, ids in counts]
-    if report.deleted:
-        told.append(f"deleted {len(report.deleted):,}")
-    click.echo(", ".join([*told, f"failed {len(report.failed):,}"]))
+    click.echo(str(report).partition("; ")[0])
     if skipped:
         click.echo(_describe_skipped(skipped))
     click.echo(f"{', '.join(opened.models_of(report.usage))}: {describe_usage(report.usage)}")

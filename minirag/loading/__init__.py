@@ -53,6 +53,9 @@ def load(
     Yields:
         Documents that passed `check`, and failures. A failure is named after the document where its id is known, else
         after the place: the path, `path:17` for a line, `path[3]` for an item (from 0), "source #2" (from 1).
+
+    Raises:
+        ValueError: If `sources` are nothing of the kind.
     """
     seen: dict[str, str] = {}
     for item in _each(sources, Told(on_skip or _ignore, on_convert or _ignore)):
@@ -84,12 +87,19 @@ def _ignore(_: Path) -> None:
 
 
 def _several(sources: Source | Iterable[Source]) -> list[Source]:
-    return [sources] if isinstance(sources, Document | Mapping | os.PathLike | str) else list(sources)
+    return list(_singly(sources))
+
+
+def _singly(sources: Source | Iterable[Source]) -> Iterable[Source]:
+    if isinstance(sources, Document | Mapping | os.PathLike | str):
+        return (sources,)
+    if isinstance(sources, bytes | bytearray | memoryview) or not isinstance(sources, Iterable):
+        raise ValueError(f"documents are Documents, mappings, texts or paths, one or several of them, not {sources!r}")
+    return sources
 
 
 def _each(sources: Source | Iterable[Source], told: Told) -> Items:
-    several = (sources,) if isinstance(sources, Document | Mapping | os.PathLike | str) else sources
-    for number, source in enumerate(several, start=1):
+    for number, source in enumerate(_singly(sources), start=1):
         path = _path_of(source)
         if path is not None:
             yield from read_path(path, told)

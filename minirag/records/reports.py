@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 
 from minirag.records.cost import Usage
 from minirag.records.prompting import Prompts
 from minirag.records.settings import Settings
+from minirag.wording import describe_usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,12 @@ class AddReport:
     usage: Usage = field(default_factory=Usage)
     deleted: tuple[str, ...] = ()
 
+    def __str__(self) -> str:
+        """How many documents became what, and what that took, in one line."""
+        deleted = {"deleted": self.deleted} if self.deleted else {}
+        named = {"added": self.added, "updated": self.updated, "unchanged": self.unchanged, **deleted}
+        return _describe({**named, "failed": self.failed}, self.usage)
+
     @property
     def how_to_go_on(self) -> str:
         """What of a run that its budget stopped is there, and what does the rest."""
@@ -67,10 +75,18 @@ class DeleteReport:
     failed: tuple[Failure, ...] = ()
     usage: Usage = field(default_factory=Usage)
 
+    def __str__(self) -> str:
+        """As of `AddReport`."""
+        return _describe({"deleted": self.deleted, "missing": self.missing, "failed": self.failed}, self.usage)
+
     @property
     def how_to_go_on(self) -> str:
         """As of `AddReport`."""
         return f"{len(self.deleted)} documents were deleted; what they left to be bridged afresh waits for the next add"
+
+
+def _describe(named: Mapping[str, Sized], usage: Usage) -> str:
+    return f"{', '.join(f'{name} {len(these):,}' for name, these in named.items())}; {describe_usage(usage)}"
 
 
 @dataclass(frozen=True, slots=True)

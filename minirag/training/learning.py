@@ -121,8 +121,8 @@ class Learning:
             path = self._folder / CHECKPOINT
             place = f" in another folder, or once {path} is deleted," if path.exists() else ""
             raise InputError(
-                f"the training diverged at step {self.step + 1} of {self.steps}: {error}. {kept}. Train again{place} with "
-                f"a lower learning_rate (it was {settings.learning_rate:g}) or a higher temperature (it was "
+                f"the training diverged at step {self.step + 1} of {self.steps}: {error}. {kept}. Train again{place} "
+                f"with a lower learning_rate (it was {settings.learning_rate:g}) or a higher temperature (it was "
                 f"{settings.temperature:g})"
             ) from error
 
