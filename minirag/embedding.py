@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from minirag.encoder import encode_texts
 from minirag.naming.names import normalise_name
 from minirag.splitting import embedded_text
 from minirag.storage.segment import StoredDocument
@@ -43,11 +44,11 @@ def embed(
     """Encode all of them: triples by the aligner, the others together by the encoder.
 
     Raises:
-        EncoderError: If one of the two cannot be loaded or run.
+        EncoderError: If one of the two cannot be loaded or run, or gives what is no vectors.
     """
     passages, facts, triples, bridging = texts_of(documents, bridges)
-    of_triples = quantise(aligner.encode(triples, progress=progress))
-    others = quantise(encoder.encode([*passages, *facts, *bridging], progress=progress))
+    of_triples = quantise(encode_texts(aligner, triples, progress=progress))
+    others = quantise(encode_texts(encoder, [*passages, *facts, *bridging], progress=progress))
     of_passages, of_facts, of_bridges = np.split(others, np.cumsum([len(passages), len(facts)]))
     return segment_data(documents, bridges, [of_passages, of_facts, of_triples, of_bridges])
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.embedding import segment_data, texts_of
-from minirag.encoder import OnnxEncoder, aligner_of, close_encoder, describe_aligner, open_encoder
+from minirag.encoder import OnnxEncoder, aligner_of, close_encoder, describe_aligner, encode_texts, open_encoder
 from minirag.errors import EncoderMismatchError, IndexFileError
 from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress
@@ -194,6 +194,6 @@ def _compute_lost(saved: Salvage, encoder: Encoder, progress: Progress) -> None:
     with progress.stage("encoding", len(lost)) as done:
         for model, places in ((aligner_of(encoder), of_triples), (encoder, others)):
             if places:  # a hosted encoder pays even for none
-                fresh = quantise(model.encode([texts[kind][row] for kind, row in places], progress=done))
+                fresh = quantise(encode_texts(model, [texts[kind][row] for kind, row in places], progress=done))
                 for (kind, row), vector in zip(places, fresh, strict=True):
                     saved.vectors[kind][row] = vector

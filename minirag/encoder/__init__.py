@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from minirag.encoder.checking import encode_texts
 from minirag.encoder.hosted_encoder import HostedEncoder
 from minirag.encoder.loading import FILES, SHIPPED, EncoderConfig, import_onnxruntime, is_folder, read_config
 from minirag.encoder.onnx_encoder import OnnxEncoder
@@ -30,6 +31,7 @@ __all__ = [
     "close_encoder",
     "describe_aligner",
     "describe_encoders",
+    "encode_texts",
     "import_onnxruntime",
     "is_hosted",
     "open_encoder",

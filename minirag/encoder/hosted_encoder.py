@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag import loop
+from minirag.encoder.checking import at_unit_length
 from minirag.encoder.loading import SHIPPED, load_tokenizer, read_config
 from minirag.encoder.protocol import Role, replace_surrogates
 from minirag.errors import EncoderError, LLMError
@@ -167,9 +168,6 @@ class HostedEncoder:
         lengths = {len(row) for row in rows} | ({self._dimensions} if self._dimensions else set())
         if len(lengths) != 1:
             raise EncoderError(f"{self.name} gave vectors of different lengths: {sorted(lengths)}")
-        vectors = np.asarray(rows, dtype=np.float32)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        if not np.isfinite(norms).all() or not norms.all():
-            raise EncoderError(f"{self.name} gave vectors that are zero or not finite")
+        vectors = at_unit_length(np.asarray(rows, dtype=np.float32), self.name)
         self._dimensions = vectors.shape[1]
-        return np.asarray(vectors / norms, dtype=np.float32)
+        return vectors

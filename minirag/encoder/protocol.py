@@ -41,6 +41,8 @@ class Encoder(Protocol):
     ) -> NDArray[np.float32]:
         """Vectors of unit length, `(len(texts), dimensions)`, in the order of the texts.
 
+        None may be zero or hold what is no finite number: an index refuses them with an `EncoderError`.
+
         Args:
             texts: Of any length and script; may be empty, and so may each text.
             role: Some models read questions in another way than documents.

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from minirag.encoder.checking import encode_texts
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -25,14 +27,14 @@ class Query:
     @cached_property
     def vector(self) -> NDArray[np.float32]:
         """By the encoder, to be compared with passages, facts and bridging facts: `(dim,)`, of unit length."""
-        vector: NDArray[np.float32] = self._encoder.encode([self.text], role="query")[0]
+        vector: NDArray[np.float32] = encode_texts(self._encoder, [self.text], role="query")[0]
         return vector
 
     @cached_property
     def _for_triples(self) -> NDArray[np.float32]:
         if self._aligner is self._encoder:
             return self.vector
-        vector: NDArray[np.float32] = self._aligner.encode([self.text], role="query")[0]
+        vector: NDArray[np.float32] = encode_texts(self._aligner, [self.text], role="query")[0]
         return vector
 
     def vector_for(self, kind: Kind) -> NDArray[np.float32]:
