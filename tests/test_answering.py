@@ -106,6 +106,8 @@ def test_an_empty_index_answers_that_it_found_nothing(tmp_path: Path) -> None:
         ({"strategy": "magic"}, "unknown strategy 'magic'; there are naive, indexrag"),
         ({"strategy": "kirga"}, r"there are naive, indexrag, kirag, ircot\. Did you mean 'kirag'\?"),
         ({"strategy": "naive", "modle": "x"}, r"strategy 'naive' has no option 'modle'; it has mode\. .*'model'\?"),
+        ({"strategy": "kirag", "k_b": 3}, r"'kirag' has no option 'k_b'; .*, without\. indexrag and ircot have it\.$"),
+        ({"strategy": "kirag", "kb": 3}, r"'kirag' has no option 'kb'; .*, without\. Did you mean 'k_b'\?$"),
         ({"strateg": "naive"}, r"has no option 'strateg'; .* Did you mean 'strategy'\?"),
         ({"strategy": "indexrag", "k_b": -1}, "must not be negative"),
         ({"strategy": "indexrag", "colour": "red"}, r"strategy 'indexrag' has no option 'colour'; it has k_b"),

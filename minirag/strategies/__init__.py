@@ -36,9 +36,16 @@ def check_options(strategy: str, options: Collection[str]) -> None:
     if strategy not in STRATEGIES:
         near = did_you_mean(str(strategy), STRATEGIES)
         raise ValueError(f"unknown strategy {strategy!r}; there are {', '.join(STRATEGIES)}.{near}")
-    parameters = signature(STRATEGIES[strategy]).parameters
-    known = [name for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
+    known = _options_of(strategy)
     if unknown := sorted(set(options) - {*known, "k"}):
         has = ", ".join(name for name in known if name != "k") or "none"
-        near = did_you_mean(unknown[0], [*known, *_OF_ALL])
+        takers = [name for name in STRATEGIES if unknown[0] in _options_of(name)]
+        elsewhere = [option for name in STRATEGIES for option in _options_of(name)]
+        near = did_you_mean(unknown[0], [*known, *_OF_ALL, *elsewhere])
+        near = f" {' and '.join(takers)} {'have' if len(takers) > 1 else 'has'} it." if takers else near
         raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}.{near}")
+
+
+def _options_of(strategy: str) -> list[str]:
+    parameters = signature(STRATEGIES[strategy]).parameters
+    return [name for name, value in parameters.items() if value.kind is value.KEYWORD_ONLY]
