@@ -108,14 +108,22 @@ def check_not_over(target: Target, path: Path) -> None:
         ValueError: When both are one file.
         OutputError: When nobody can tell.
     """
-    if not isinstance(target, str | os.PathLike):
-        return
-    try:
-        is_same = Path(target).exists() and path.exists() and path.samefile(target)
-    except OSError as error:
-        raise _refused(Path(target), error) from error
-    if is_same:
+    if isinstance(target, str | os.PathLike) and is_one_file(Path(target), path):
         raise ValueError(f"{target} is the index itself; write to another file")
+
+
+def is_one_file(target: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, which need not be there yet.
+
+    Raises:
+        OutputError: When nobody can tell; it names the first.
+    """
+    try:
+        if target.exists() and other.exists():
+            return target.samefile(other)
+        return target.resolve() == other.resolve()
+    except (OSError, RuntimeError) as error:  # RuntimeError: links in a circle
+        raise _refused(target, error) from error
 
 
 def _replace(path: Path, write: Write) -> None:

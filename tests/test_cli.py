@@ -836,6 +836,24 @@ def test_offline_the_default_strategy_is_the_best_one(notes: Path) -> None:
     assert json.loads(run("ask", QUESTION, "--index", notes, "--json").stdout)["strategy"] == "kirag"
 
 
+def test_eval_asks_by_the_strategies_that_ask_asks_by(notes: Path, folder: Path) -> None:
+    (folder / "q.json").write_text('[{"question": "Who directed Aylwin?", "answers": ["Henry Edwards"]}]')
+    asked = ("eval", "q.json", "--index", notes, "--quiet", "--yes")
+    with Loopback(honest) as server:
+        called = ("--model", "openai/any", "--api-base", server.api_base)
+        reading = ("--model-for", "read=openai/any", "--api-base", server.api_base)
+        for named, strategy in (
+            ((), "kirag"),
+            (called, "indexrag"),
+            (reading, "indexrag"),
+            ((*called, "--model-for", "read=offline"), "kirag"),
+        ):
+            result = run(*asked, *named)
+            assert result.exit_code == 0, result.stderr
+            assert re.split(r" *\| *", result.stdout.splitlines()[2])[2] == strategy
+    assert "[indexrag with a model, kirag offline]" in " ".join(run("eval", "--help").stdout.split())
+
+
 @pytest.mark.usefixtures("folder")
 def test_eval_takes_published_files_and_sweeps() -> None:
     context = [["Aylwin", ["Aylwin is a film.", " It was directed by Henry Edwards."]], ["Karsund", ["A town."]]]
@@ -853,6 +871,15 @@ def test_eval_takes_published_files_and_sweeps() -> None:
     assert len(list(Path("minirag-runs").glob("*.json"))) == 2
 
 
+@pytest.mark.parametrize("spelled", ["no-constructor=yes,no", "--no-constructor=yes,no", "constructor=no,yes"])
+def test_a_switch_is_swept_by_either_of_its_names(spelled: str, notes: Path, folder: Path) -> None:
+    (folder / "q.json").write_text('[{"question": "Who directed Aylwin?", "answers": ["Henry Edwards"]}]')
+    result = run("eval", "q.json", "--index", notes, "--no-read", "--strategy", "kirag", "--sweep", spelled)
+    assert result.exit_code == 0, result.stderr
+    rows = [re.split(r" *\| *", line)[2] for line in result.stdout.splitlines()[2:4]]
+    assert rows == ["kirag (constructor=no)", "kirag"]
+
+
 @pytest.mark.parametrize(
     ("sweep", "message"),
     [
@@ -860,8 +887,11 @@ def test_eval_takes_published_files_and_sweeps() -> None:
         ("best=1", "there is no option --best"),
         ("k-b=0,x", "'x' is not a valid integer"),
         ("k-b=0+1", "k_b takes one value at a time"),
+        ("limit=1,2", "there is no option --limit of a strategy."),
+        ("no-constructr=yes", "Did you mean '--no-constructor'?"),
+        ("no-constructor=maybe", "constructor is a switch, yes or no"),
         ("constructor=maybe", "constructor is a switch, yes or no"),
-        ("pool=1", "pool is no option of the strategy indexrag"),
+        ("over=naive", "over is no option of the strategy kirag"),
     ],
 )
 @pytest.mark.usefixtures("folder")

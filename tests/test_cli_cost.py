@@ -16,7 +16,7 @@ from minirag import Document, Index
 from minirag.cli import program
 from minirag.encoder import SHIPPED
 from minirag.evaluation.results import read_runs
-from tests.loopback import Entry, Loopback, Served, honest
+from tests.loopback import Entry, Loopback, Request, Served, honest, status
 
 pty = pytest.importorskip("pty")  # not on Windows
 
@@ -184,6 +184,33 @@ def test_an_evaluation_stops_at_a_cost_and_goes_on(notes: Path, monkeypatch: pyt
     assert RUN.findall(some.stdout) == ["naive", "indexrag"]
     assert server.tasks().count("extract") == 4
     assert server.tasks().count("read") == 16
+
+
+@pytest.mark.parametrize(
+    ("http", "code", "reason"), [(402, "insufficient_quota", "no credit"), (401, "invalid_api_key", "wrong key")]
+)
+def test_an_evaluation_that_loses_its_credit_shows_what_is_complete(
+    notes: Path, monkeypatch: pytest.MonkeyPatch, http: int, code: str, reason: str
+) -> None:
+    folder = notes.parent
+    monkeypatch.chdir(folder)
+    people = write_dataset(folder / "people")
+    run("eval", people, "--index", "p.usearch", "--model", "offline", "--no-read", "--runs", "other")
+    strategies = ("--strategy", "naive", "--strategy", "indexrag")
+    asked: list[Request] = []
+
+    def serve(request: Request) -> Served:
+        asked.append(request)
+        return honest(request) if len(asked) <= 10 else status(http, reason, code=code)
+
+    with Loopback(serve) as server:
+        named = (*MODEL, "--api-base", server.api_base, "--concurrency", "1", "--yes", "--json", "runs.json")
+        result = run("eval", people, "--index", "p.usearch", *strategies, *named)
+    assert result.exit_code == 1
+    assert RUN.findall(result.stdout) == ["naive"]
+    assert [(each.strategy, len(each.results)) for each in read_runs("runs.json")] == [("naive", 8)]
+    assert result.stderr.splitlines()[-1].startswith("Error: openai/any: ")
+    assert reason in result.stderr
 
 
 def test_an_evaluation_that_cannot_keep_its_budget_asks_nothing(notes: Path, monkeypatch: pytest.MonkeyPatch) -> None:

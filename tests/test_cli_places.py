@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -266,3 +267,84 @@ def test_ctrl_c_while_the_command_line_is_imported_ends_it_quietly(folder: Path)
 def test_the_command_starts_where_an_interrupt_is_heard() -> None:
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     assert 'minirag = "minirag.__main__:main"' in project
+
+
+# --- outputs over what must stay -----------------------------------------------------------------------------------
+
+
+DEMO = ROOT / "minirag" / "demo"
+OVERWRITING = {
+    "eval D --index new.usearch --no-read --json new.usearch": "--json new.usearch is the index",
+    "eval D --index notes.usearch --no-read --json ./notes.usearch": "--json notes.usearch is the index",
+    "eval D --index notes.usearch --no-read --json link.json": "--json link.json is the index",
+    "eval D --index notes.usearch --no-read --report notes.usearch": "--report notes.usearch is the index",
+    "eval D --index n.usearch --json n.usearch.replies": "--json n.usearch.replies is a file of the index",
+    "eval D --index n.usearch --json D/questions.json": "--json D/questions.json is a file of the data set",
+    "eval D --index n.usearch --report D/triples.json": "--report D/triples.json is a file of the data set",
+    "eval q.json --index n.usearch --json q.json": "--json q.json is a file of the data set",
+    "eval q.json r.json --index I --json I/q.usearch": "--json I/q.usearch is the index",
+    "eval D --index n.usearch --json X --report X": "--report X is also what --json writes",
+    "eval D --index n.usearch --json X.md --report X.html": "--report X.md is also what --json writes",
+    "eval D --index n.usearch --json X.html --report X.md": "--report X.html is also what --json writes",
+    "eval D --index n.usearch --runs I --json I/log.jsonl": "--json I/log.jsonl is what a run left",
+    "eval runs.json --json runs.json": "--json runs.json is what is read",
+    "eval . --report runs.json": "--report runs.json is what is read",
+    "bench D --quick --json D/corpus.jsonl": "--json D/corpus.jsonl is a file of the data set",
+    "bench D --quick --scaling D/corpus.json": "--scaling D/corpus.json is a file of the data set",
+    "bench D --scaling notes.usearch --index notes.usearch": "--scaling notes.usearch is the index",
+    "bench D --scaling X --json X": "--scaling X is also what --json writes",
+}
+
+
+@pytest.mark.parametrize("command", OVERWRITING)
+def test_what_must_stay_is_not_overwritten(command: str, folder: Path) -> None:
+    (folder / "D").mkdir()
+    (folder / "I").mkdir()
+    for name in ("questions.json", "corpus.jsonl"):
+        (folder / "D" / name).write_bytes((DEMO / name).read_bytes())
+    (folder / "I" / "log.jsonl").write_text('{"conditions": {}}\n')
+    (folder / "link.json").symlink_to("notes.usearch")
+    (folder / "runs.json").write_text('{"runs": []}\n')
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    result = run(*command.split())
+    assert (result.exit_code, result.stdout) == (WRONG_USAGE, "")
+    assert f"Error: {OVERWRITING[command]}, and would overwrite it; give another file" in told(result)
+    assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ask x --index notes.usearch --html -",
+        "bench --scaling -",
+        "demo --index -",
+        "eval q.json --index -",
+        "eval q.json --index n.usearch --report -",
+        "import notes.jsonl -",
+        "index a.txt --index -",
+        "repair notes.usearch -",
+    ],
+)
+def test_what_is_no_output_for_a_pipe_makes_no_file_of_a_dash(command: str, folder: Path) -> None:
+    before = {path.name for path in folder.iterdir()}
+    result = run(*command.split())
+    assert (result.exit_code, result.stdout) == (WRONG_USAGE, "")
+    assert " -: this is written to a file alone; name one" in told(result)
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_figures_on_standard_output_leave_the_tables_to_standard_error(folder: Path) -> None:
+    result = run("eval", "q.json", "--index", "notes.usearch", "--no-read", "--json", "-", "--strategy", "naive")
+    assert result.exit_code == 0, result.stderr
+    (measured,) = json.loads(result.stdout)["runs"]
+    assert (measured["dataset"], measured["strategy"]) == ("q", "naive")
+    assert "| q " in result.stderr
+    again = run("eval", "minirag-runs", "--json", "-", "--quiet")
+    assert json.loads(again.stdout)["runs"] == [measured]
+    assert not (folder / "-").exists()
+
+
+def test_scaling_has_a_file_of_its_own(folder: Path) -> None:
+    result = run("bench", "--scaling", "growth.json", "--json", "bench.json")
+    assert (result.exit_code, "leave --json out" in told(result)) == (WRONG_USAGE, True)
+    assert not (folder / "bench.json").exists()

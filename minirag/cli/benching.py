@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Sequence
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from minirag.cli.choices import Place
 from minirag.cli.options import FILE, quiet_option, shows_bars
-from minirag.cli.places import require_file, require_index
+from minirag.cli.places import index_files, require_apart, require_file, require_index
 from minirag.cli.printing import echo_note
 from minirag.cli.running import FAILED, command
 from minirag.index import Index
@@ -22,7 +23,7 @@ from minirag.output import write_text
 @command(epilog="\b\nExample:\n  minirag bench data/2wiki --json bench.json")
 @click.argument("folder", required=False, type=Place(path_type=Path))
 @click.option("--quick", is_flag=True, help="Repeat next to nothing: shows that it runs; limits do not count.")
-@click.option("--json", "output", metavar="FILE", type=FILE, help="Write all figures there.")
+@click.option("--json", "output", metavar="FILE", type=FILE, help="Write all figures there; - for standard output.")
 @click.option(
     "--scaling",
     metavar="FILE",
@@ -49,9 +50,12 @@ def bench(
     With --scaling, indexes of growing size are made from the data set, with synthetic vectors around the real ones. A
     million units took eight minutes, 4 GB of memory and 2 GB of disk on two cores.
     """
-    require_file(output, "--json")
+    require_file(output, "--json", dash=True)
     require_file(scaling, "--scaling")
+    require_apart([("--json", output), ("--scaling", scaling)], _kept(folder, path))
     if scaling is not None:
+        if output is not None:
+            raise click.UsageError("--scaling FILE has all figures; leave --json out")
         if path is not None:
             require_index(path)
             with Index(path, mode="r", model=OFFLINE) as opened:
@@ -63,16 +67,24 @@ def bench(
     _bench(folder, output, quick=quick, quiet=quiet)
 
 
+def _kept(folder: Path | None, index: Path | None) -> dict[Path, str]:
+    """The files that are read, and what each of them is."""
+    from minirag.evaluation.datasets import files_of
+
+    kept = dict.fromkeys([] if folder is None else files_of(folder), "a file of the data set")
+    return kept if index is None else kept | index_files(index)
+
+
 def _bench(folder: Path | None, output: Path | None, *, quick: bool, quiet: bool) -> None:
     from minirag.evaluation.bench import run_bench
     from minirag.evaluation.results import table
 
     measured = run_bench(folder, quick=quick, progress=shows_bars(quiet=quiet))
+    aside = output is not None and str(output) == "-"
     if output is not None:
-        write_text(output, json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n")
-    click.echo(measured.table())
-    click.echo()
-    click.echo(table(measured.runs))
+        target = sys.stdout.buffer if aside else output
+        write_text(target, json.dumps(measured.to_dict(), ensure_ascii=False, indent=1) + "\n")
+    click.echo(f"{measured.table()}\n\n{table(measured.runs)}", err=aside)
     if quick and not quiet:
         echo_note("a quick run shows that all of it runs; its figures are too few for the limits to count")
     if not (measured.holds or quick):

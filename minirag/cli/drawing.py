@@ -42,7 +42,7 @@ def graph(*, path: Path, output: Path, max_nodes: int, quiet: bool) -> None:
     The page needs no server and no network. Search it, zoom and move, and click on anything for its text.
     """
     require_index(path)
-    require_file(output, "--output")
+    require_file(output, "--output", dash=True)
     with Index(path, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if str(output) == "-" else output
         opened.draw(target, most_nodes=max_nodes, progress=shows_bars(quiet=quiet))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minirag.cli.choices import DOLLARS, Choice, Place
+from minirag.cli.concluding import Outputs
 from minirag.cli.options import (
     FILE,
     cost_options,
@@ -21,13 +22,14 @@ from minirag.cli.options import (
     options_by_strategy,
     quiet_option,
     shows_bars,
+    strategy_for,
     strategy_options,
 )
-from minirag.cli.places import require_file, require_folder, require_index_place
+from minirag.cli.places import index_files, require_folder, require_index_place
 from minirag.cli.printing import echo_failures, echo_note, end_with
 from minirag.cli.running import command
 from minirag.cli.sweeps import parse_sweep, sweep_option
-from minirag.errors import BudgetExceededError
+from minirag.errors import BudgetExceededError, MiniragError, OutputError
 from minirag.index import Index
 from minirag.records import Budget, Failure
 from minirag.storage.discarding import leaving_nothing_empty
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
     from minirag.evaluation.costing import Forecast
     from minirag.evaluation.datasets import Dataset
     from minirag.evaluation.results import Run
-    from minirag.evaluation.scaling import Scaling
     from minirag.evaluation.variants import Variant
 
 _RUNS = Path("minirag-runs")
@@ -65,9 +66,7 @@ _RUNS = Path("minirag-runs")
     "strategies",
     multiple=True,
     type=Choice(list(STRATEGIES)),
-    default=["indexrag"],
-    show_default=True,
-    help="How to retrieve; may be given several times.",
+    help="How to retrieve; may be given several times [indexrag with a model, kirag offline].",
 )
 @model_options
 @cost_options
@@ -98,7 +97,13 @@ _RUNS = Path("minirag-runs")
     show_default=True,
     help="Each run is a file there, and a stopped one goes on where it was.",
 )
-@click.option("--json", "output", metavar="FILE", type=FILE, help="Write all runs there, question by question.")
+@click.option(
+    "--json",
+    "output",
+    metavar="FILE",
+    type=FILE,
+    help="Write all runs there, question by question; - for standard output, the tables then go to standard error.",
+)
 @click.option("--report", metavar="FILE", type=FILE, help="Write a page with plots there, and a .md beside it.")
 @click.option("--ask-above", type=DOLLARS, default=1.0, show_default=True, metavar="DOLLARS", help="Ask first.")
 @click.option("-y", "--yes", is_flag=True, help="Never ask, whatever it costs.")
@@ -125,40 +130,53 @@ def evaluate(
     F1, time and cost, and what differs by more than chance. Given files of runs, or a folder of them, instead, nothing
     is asked again. --max-cost is for indexing and all runs together; the same command goes on from where it stopped.
     """
+    from minirag.evaluation.datasets import load_dataset
     from minirag.evaluation.measured_files import find_measured, read_measured
 
-    require_file(output, "--json")
-    require_file(report, "--report")
+    outputs = Outputs(output, report)
+    outputs.require()
     files = find_measured(sources)
     if files is not None:
+        outputs.require_apart(dict.fromkeys(files, "what is read"))
         measured, scalings = read_measured(files)
-        _conclude(measured, output, report, scalings=scalings)
+        outputs.conclude(measured, scalings=scalings)
         return
     if path is None:
         raise click.UsageError("Missing option '--index'.")
     require_folder(given["folder"], "--runs")
     arguments = {**model_arguments(model, api_base, price), "encoder": encoder}
     settings = {name: given.pop(name) for name in ("limit", "seed", "concurrency", "scoring", "folder")}
-    asking = {name: given.pop(name) for name in ("ask_above", "yes")}
+    asking = {name: given.pop(name) for name in ("ask_above", "yes")} | {"max_cost": max_cost}
     settings["read"] = not given.pop("no_read")
-    variants = _variants(strategies, given)
+    variants = _variants(strategies or [strategy_for(model)], given)
+    datasets = [load_dataset(source) for source in sources]
+    places = _places(datasets, path)
+    outputs.require_apart(_kept(sources, places, settings["folder"]))
     if not quiet:
         note_offline(model, "evaluating")
+    asked = list(zip(datasets, places, strict=True))
     runs: list[Run] = []
     failures: list[Failure] = []
     try:
-        for run, failed in _evaluate_all(
-            sources, path, variants, arguments, settings, {**asking, "max_cost": max_cost}, quiet=quiet
-        ):
+        for run, failed in _evaluate_all(asked, variants, arguments, settings, asking, quiet=quiet):
             runs += [] if run is None else [run]
             failures += failed
-    except BudgetExceededError:
-        if runs:
-            _conclude(runs, output, report)
+    except MiniragError:
+        _save_what_is_whole(outputs, runs)
         echo_failures(failures)
         raise
-    _conclude(runs, output, report)
+    outputs.conclude(runs)
     end_with(failures)
+
+
+def _save_what_is_whole(outputs: Outputs, runs: Sequence[Run]) -> None:
+    """Show and write the runs that came to their ends before what ends the command now, which the user must hear of."""
+    if not runs:
+        return
+    try:
+        outputs.conclude(runs)
+    except OutputError as error:
+        echo_note(str(error))
 
 
 def _variants(strategies: Sequence[str], options: dict[str, Any]) -> list[Variant]:
@@ -173,8 +191,7 @@ def _variants(strategies: Sequence[str], options: dict[str, Any]) -> list[Varian
 
 
 def _evaluate_all(
-    sources: Sequence[Path],
-    path: Path,
+    asked: Sequence[tuple[Dataset, Path]],
     variants: Sequence[Variant],
     arguments: Mapping[str, Any],
     settings: Mapping[str, Any],
@@ -183,22 +200,19 @@ def _evaluate_all(
     quiet: bool,
 ) -> Iterator[tuple[Run | None, Sequence[Failure]]]:
     """Index each data set and ask its questions: gives what failed of the indexing, then each run when it is done."""
-    from minirag.evaluation.datasets import load_dataset
     from minirag.evaluation.runs import build_index
 
-    datasets = [load_dataset(source) for source in sources]
-    places = _places(datasets, path)
     bars = shows_bars(quiet=quiet)
     expected = [
         each
-        for dataset, place in zip(datasets, places, strict=True)
+        for dataset, place in asked
         for each in _forecast(dataset, place, variants, arguments, settings, progress=bars)
     ]
     if asking["max_cost"] is not None:
         _require_prices(expected)
     _confirm(expected, **asking)
     budget = Budget.of(asking["max_cost"])
-    for dataset, place in zip(datasets, places, strict=True):
+    for dataset, place in asked:
         _note_absent(dataset, quiet=quiet)
         try:
             with leaving_nothing_empty(place):
@@ -291,31 +305,6 @@ def _confirm(expected: Sequence[Forecast], *, ask_above: float, yes: bool, max_c
     click.confirm(f"{told}. Go on?", abort=True, err=True)
 
 
-# --- results -------------------------------------------------------------------------------------------------------
-
-
-def _conclude(
-    runs: Sequence[Run], output: Path | None, report: Path | None, *, scalings: Sequence[Scaling] = ()
-) -> None:
-    """Print what was measured, and write what was asked for."""
-    from minirag.evaluation.results import table, write_runs
-    from minirag.evaluation.significance import comparison_table
-
-    if output is not None:
-        write_runs(runs, output)
-    if report is not None:
-        from minirag.evaluation.report import write_report
-
-        write_report(runs, report, scalings=scalings)
-    if runs:
-        click.echo(table(runs))
-    for scaling in scalings:
-        click.echo(f"\n{scaling.table()}")
-    compared = comparison_table(runs)
-    if compared:
-        click.echo(f"\n{compared}")
-
-
 # --- places --------------------------------------------------------------------------------------------------------
 
 
@@ -332,3 +321,13 @@ def _places(datasets: Sequence[Dataset], path: Path) -> list[Path]:
     require_folder(path, "--index")
     path.mkdir(parents=True, exist_ok=True)
     return places
+
+
+def _kept(sources: Sequence[Path], places: Sequence[Path], folder: Path) -> dict[Path, str]:
+    """The files that no output may overwrite, and what each of them is."""
+    from minirag.evaluation.datasets import files_of
+
+    kept = {file: "a file of the data set" for source in sources for file in files_of(source)}
+    for place in places:
+        kept |= index_files(place)
+    return kept | dict.fromkeys(folder.glob("*.jsonl"), "what a run left")

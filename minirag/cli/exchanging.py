@@ -41,7 +41,7 @@ def export(*, path: Path, output: Path, format: ExportFormat | None, no_vectors:
     JSON Lines hold all of it and can be imported; GraphML is for graph tools.
     """
     require_index(path)
-    require_file(output, "--output")
+    require_file(output, "--output", dash=True)
     to_stdout = str(output) == "-"
     with Index(path, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if to_stdout else output

@@ -264,8 +264,13 @@ def chosen_options(strategy: str | None, model: str | None, options: Mapping[str
     Raises:
         click.UsageError: If the strategy does not take one of them.
     """
-    chosen = strategy or default_strategy(models_by_task().get("read") or model or OFFLINE)
+    chosen = strategy or strategy_for(model)
     return options_by_strategy([chosen], options)[chosen]
+
+
+def strategy_for(model: str | None) -> str:
+    """What is asked by when the user names no strategy: that depends on the model that reads."""
+    return default_strategy(models_by_task().get("read") or model or OFFLINE)
 
 
 def options_by_strategy(strategies: Iterable[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

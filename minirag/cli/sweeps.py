@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import click
 
+from minirag.strategies import STRATEGIES
 from minirag.wording import did_you_mean
 
 _DEFAULT = "default"
 _SWITCH = {"yes": None, "no": False}  # switches are on unless they are off
+_SWITCH_OFF = {"yes": False, "no": None}
 
 sweep_option = click.option(
     "--sweep",
@@ -28,26 +30,38 @@ def parse_sweep(text: str) -> tuple[str, list[Any]]:
         click.UsageError: If there is no such option of a strategy, or it cannot have such a value.
     """
     spelled, _, listed = text.partition("=")
-    name = spelled.strip().lstrip("-").replace("-", "_")
+    option = f"--{spelled.strip().lstrip('-').replace('_', '-')}"
     values = [value.strip() for value in listed.split(",") if value.strip()]
     if not values:
         raise click.UsageError(f"--sweep {text}: give it as OPTION=VALUE,VALUE, such as k-b=0,1,2,3")
-    params = click.get_current_context().command.params
-    param = next((each for each in params if each.name == name and isinstance(each, click.Option)), None)
+    params = [each for each in click.get_current_context().command.params if _is_swept(each)]
+    param = next((each for each in params if option in (*each.opts, _named(each))), None)
     if param is None:
-        known = [each.opts[0] for each in params if isinstance(each, click.Option)]
-        given = f"--{name.replace('_', '-')}"
-        raise click.UsageError(f"--sweep {text}: there is no option {given}.{did_you_mean(given, known)}")
-    return name, [_convert(param, value, text) for value in values]
+        near = did_you_mean(option, [each.opts[0] for each in params])
+        raise click.UsageError(f"--sweep {text}: there is no option {option} of a strategy.{near}")
+    return str(param.name), [_convert(param, value, text, is_off=option != _named(param)) for value in values]
 
 
-def _convert(param: click.Option, value: str, text: str) -> Any:  # noqa: ANN401
+def _is_swept(param: click.Parameter) -> TypeGuard[click.Option]:
+    """Whether it is an option of a strategy."""
+    from minirag.evaluation.variants import takes
+
+    return isinstance(param, click.Option) and any(takes(strategy, str(param.name)) for strategy in STRATEGIES)
+
+
+def _named(param: click.Option) -> str:
+    """An option by its name in the library: a switch that turns something off is spelled otherwise."""
+    return f"--{str(param.name).replace('_', '-')}"
+
+
+def _convert(param: click.Option, value: str, text: str, *, is_off: bool) -> Any:  # noqa: ANN401
+    """A value as the option would take it; `is_off` says that a switch was named by what turns it off."""
     if value == _DEFAULT:
         return None
     if param.is_flag:
         if value not in _SWITCH:
             raise click.UsageError(f"--sweep {text}: {param.name} is a switch, yes or no")
-        return _SWITCH[value]
+        return (_SWITCH_OFF if is_off else _SWITCH)[value]
     try:
         parts: Sequence[Any] = [param.type.convert(part, param, None) for part in value.split("+")]
     except click.BadParameter as error:

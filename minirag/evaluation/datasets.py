@@ -106,14 +106,24 @@ def load_dataset(path: str | Path) -> Dataset:
     return replace(dataset, triples=_read_triples(triples_file, {document.id for document in dataset.documents}))
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files that `load_dataset` reads of a path, or would read if they were there."""
+    if not path.is_dir():
+        return [path]
+    return [file for stem in ("questions", "corpus", "triples") for file in _candidates(path, stem)]
+
+
 def _draw(seed: int, question_id: str) -> bytes:
     """Where a question stands in the seed's order."""
     return hashlib.sha256(f"{seed}:{question_id}".encode()).digest()
 
 
 def _find(folder: Path, stem: str) -> Path | None:
-    candidates = (folder / f"{stem}.json", folder / f"{stem}.jsonl")
-    return next((candidate for candidate in candidates if candidate.is_file()), None)
+    return next((candidate for candidate in _candidates(folder, stem) if candidate.is_file()), None)
+
+
+def _candidates(folder: Path, stem: str) -> tuple[Path, Path]:
+    return folder / f"{stem}.json", folder / f"{stem}.jsonl"
 
 
 def _join(name: str, questions_file: Path, documents: tuple[Document, ...] | None) -> Dataset:

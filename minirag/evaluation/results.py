@@ -12,7 +12,7 @@ from minirag.errors import InputError
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.evaluation.variants import describe_variant
-from minirag.output import write_text
+from minirag.output import Target, write_text
 from minirag.records import Failure, Usage
 from minirag.wording import dollars
 
@@ -179,14 +179,14 @@ class Run:
         return _mean_of(score(r) for r in self.results if r.ranks and (r.documents or not skips))
 
 
-def write_runs(runs: Sequence[Run], path: str | Path) -> None:
-    """Write the JSON contract's file, `{"runs": [...]}`.
+def write_runs(runs: Sequence[Run], target: Target) -> None:
+    """Write the JSON contract's file, `{"runs": [...]}`: to a path, or into an open binary file.
 
     Raises:
         OutputError: If the file cannot be written.
     """
     text = json.dumps({"runs": [run.to_dict() for run in runs]}, ensure_ascii=False, indent=1)
-    write_text(path, text + "\n")
+    write_text(target, text + "\n")
 
 
 def read_runs(path: str | Path) -> tuple[Run, ...]:
