@@ -20,13 +20,13 @@ from click.testing import CliRunner, Result
 import minirag
 from minirag import Document, Index
 from minirag.cli import program
-from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
 from minirag.demo import load_questions
 from minirag.evaluation.results import read_runs
 from minirag.records import Usage
 from minirag.retrieving import SearchMode
 from minirag.showing import find_path, path_lines
 from minirag.storage.snapshot import open_snapshot
+from minirag.telling import FAILED, INTERRUPTED, WRONG_USAGE
 from minirag.wording import describe_usage, one_line, snippet
 from tests.interrupts import hear_interrupts
 from tests.loopback import Loopback, Request, Served, honest, status

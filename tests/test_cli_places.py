@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import minirag
 from minirag import Document, Index
 from minirag.cli import program
-from minirag.cli.running import FAILED, INTERRUPTED, WRONG_USAGE
+from minirag.telling import FAILED, INTERRUPTED, WRONG_USAGE
 from tests.interrupts import hear_interrupts
 from tests.rights import MODES_HOLD
 

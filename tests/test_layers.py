@@ -47,7 +47,7 @@ ROWS = [
     {"minirag.demo", "minirag.naming", "minirag.telemetry", "minirag.datasets", "minirag.filtering"},
     {"minirag.records"},
     {"minirag.pages"},
-    {"minirag.showing", "minirag.output"},
+    {"minirag.showing", "minirag.output", "minirag.telling"},
     {"minirag.errors", "minirag.json_values", "minirag.ending"},
     {"minirag.wording"},
 ]

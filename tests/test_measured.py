@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,9 @@ from minirag.errors import InputError
 from minirag.evaluation import measuring, readme
 from minirag.evaluation.encoders import find_runs
 from minirag.evaluation.measured_files import read_measured
-from minirag.evaluation.readme import BEGIN, END, SUMMARY, render, replace_section, summarise
+from minirag.evaluation.readme import BEGIN, END, SUMMARY, render, replace_section
+from minirag.evaluation.results import QuestionResult, Run, write_runs
+from minirag.evaluation.summaries import find_missing, summarise
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -30,7 +34,7 @@ def test_the_readme_says_what_was_measured() -> None:
 def test_a_section_needs_its_marks() -> None:
     text = f"before\n{BEGIN}\nold\n{END}\nafter"
     assert replace_section(text, "new") == f"before\n{BEGIN}\n\nnew\n\n{END}\nafter"
-    for broken in ("before", f"{BEGIN}{BEGIN}{END}", BEGIN):
+    for broken in ("before", f"{BEGIN}{BEGIN}{END}", BEGIN, f"{END}{BEGIN}"):
         with pytest.raises(InputError, match="needs the lines '<!-- measured: begin"):
             replace_section(broken, "new")
 
@@ -60,7 +64,13 @@ def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
         f"encoders/other-one/2wiki-{strategy}-1q.json" for strategy in ("naive", "indexrag", "kirag")
     }
 
-    done = CliRunner().invoke(readme.main, [str(page), str(folder), "--summary", str(tmp_path / "measured.json")])
+    arguments = [str(page), str(folder), "--summary", str(tmp_path / "measured.json")]
+    refused = CliRunner().invoke(readme.main, arguments)
+    assert refused.exit_code == 1
+    assert "hotpotqa (all of it); musique (all of it); 2wiki_llm_triples (all of it); the bench; the growth" in (
+        refused.output
+    )
+    done = CliRunner().invoke(readme.main, [*arguments, "--partial"])
     assert done.exit_code == 0, done.output
     written = page.read_text(encoding="utf-8")
     assert f"Questions: 2Wiki 1 over {runs[0].passages} passages." in written
@@ -98,3 +108,67 @@ def test_encoders_are_compared_by_copies_alike() -> None:
     section = render({**summary, "encoders": [*summary["encoders"], copy]})
     row = next(line for line in section.splitlines() if line.startswith(f"| `naive`, {shipped['encoder']}"))
     assert "12.5 / 12.5 / 12.5 / 12.5" in row
+
+
+def test_what_the_section_needs_is_asked_for_before_anything_is_written(tmp_path: Path) -> None:
+    page, kept = tmp_path / "README.md", tmp_path / "measured.json"
+    (tmp_path / "runs").mkdir()
+    page.write_text(f"{BEGIN}\nold\n{END}\n", encoding="utf-8")
+    kept.write_text("{}", encoding="utf-8")
+    before = page.read_bytes(), kept.read_bytes()
+    command = [str(page), str(tmp_path / "runs"), "--summary", str(kept)]
+    done = CliRunner().invoke(readme.main, command)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"Error: {tmp_path / 'runs'}: lacks what the section needs: 2wiki (all of it); hotpotqa (all of it); musique "
+        "(all of it); 2wiki_llm_triples (all of it); the bench; the growth; other encoders. Measure it (python -m "
+        "minirag.evaluation.measuring), or leave its places empty by --partial\n"
+    )
+    assert (page.read_bytes(), kept.read_bytes()) == before
+    page.write_text("no marks", encoding="utf-8")
+    done = CliRunner().invoke(readme.main, [*command, "--partial"])
+    assert (done.exit_code, done.stderr.startswith("Error: the README needs the lines")) == (1, True)
+    assert (page.read_text(encoding="utf-8"), kept.read_bytes()) == ("no marks", before[1])
+
+
+def test_what_is_kept_lacks_nothing_and_single_runs_are_named() -> None:
+    summary = json.loads(SUMMARY.read_text(encoding="utf-8"))
+    assert find_missing(summary) == []
+    gone = ("musique", "kirag", {"steps": 1})
+    runs = [run for run in summary["runs"] if (run["dataset"], run["strategy"], run["options"]) != gone]
+    unread = [{**run, "em": None} if run["strategy"] == "ircot" else run for run in runs]
+    assert find_missing({**summary, "runs": unread}) == [
+        "2wiki (ircot (over=naive), ircot)",
+        "hotpotqa (ircot (over=naive), ircot)",
+        "musique (ircot (over=naive), ircot, kirag (steps=1))",
+    ]
+
+
+def test_of_two_runs_none_is_shown(tmp_path: Path) -> None:
+    run = Run("2wiki", "naive", "offline", (QuestionResult("q1", ranks=(1,)),), 1, 1, {"options": {}})
+    write_runs([run], tmp_path / "a.json")
+    write_runs([run], tmp_path / "b.json")
+    with pytest.raises(InputError, match="2wiki: there are 2 runs of naive; leave the one"):
+        summarise([tmp_path / "a.json", tmp_path / "b.json"])
+
+
+@pytest.mark.parametrize(
+    ("summary", "reason"), [("{", "is no summary that this command wrote"), ("{}", "is no summary that this command")]
+)
+def test_a_damaged_summary_is_told_in_a_line(summary: str, reason: str, tmp_path: Path) -> None:
+    page, kept = tmp_path / "README.md", tmp_path / "measured.json"
+    page.write_text(f"{BEGIN}\nold\n{END}\n", encoding="utf-8")
+    kept.write_text(summary, encoding="utf-8")
+    done = CliRunner().invoke(readme.main, [str(page), "--summary", str(kept)])
+    assert (done.exit_code, done.stderr.startswith(f"Error: {kept}: {reason}")) == (1, True)
+    assert done.stderr.count("\n") == 1
+
+
+def test_wrong_data_is_told_in_a_line(tmp_path: Path) -> None:
+    (tmp_path / "2wiki").mkdir()
+    command = [sys.executable, "-m", "minirag.evaluation.measuring", str(tmp_path), str(tmp_path / "runs")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"Error: {tmp_path / '2wiki'}: holds neither questions.json nor questions.jsonl\n",
+    )

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from minirag import Document
 from minirag.errors import InputError, MiniragError
@@ -13,7 +14,7 @@ from minirag.evaluation.loopback import Request
 from minirag.evaluation.peers.catalog import PEERS, find_peers
 from minirag.evaluation.peers.corpus import take_part
 from minirag.evaluation.peers.environments import count_bytes, reason_in
-from minirag.evaluation.peers.readme import BEGIN, END, KEPT, render, replace_section
+from minirag.evaluation.peers.readme import BEGIN, END, KEPT, main, render, replace_section
 from minirag.evaluation.peers.results import Comparison, Cost, Indexing, PeerResult, Retrieving
 from minirag.evaluation.peers.scripted import Scripted, reply_to
 
@@ -224,3 +225,21 @@ def test_a_readme_needs_its_marks() -> None:
     assert replace_section(f"a\n{BEGIN}\nold\n{END}\nb\n", "new") == f"a\n{BEGIN}\n\nnew\n\n{END}\nb\n"
     with pytest.raises(InputError, match="the README needs the lines '<!-- peers: begin"):
         replace_section("a", "new")
+
+
+def test_what_the_table_needs_is_asked_for_before_anything_is_written(tmp_path: Path) -> None:
+    page, kept, new = tmp_path / "README.md", tmp_path / "measured.json", tmp_path / "peers.json"
+    page.write_text(f"{BEGIN}\nold\n{END}\n", encoding="utf-8")
+    machine: dict[str, str | int | None] = {"cores": 2, "processor": "a CPU"}
+    replace(COMPARISON, machine=machine, results=COMPARISON.results[:1]).write(new)
+    command = [str(page), str(new), "--summary", str(kept)]
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, kept.exists(), "old" in page.read_text(encoding="utf-8")) == (1, False, True)
+    assert done.stderr.startswith(f"Error: {new}: lacks what the section needs: chromadb, lancedb, sqlite-vec, ")
+    done = CliRunner().invoke(main, [*command, "--partial"])
+    assert (done.exit_code, done.output) == (0, "")
+    assert Comparison.read(kept).results == COMPARISON.results[:1]
+    assert "- bm25s: pip cannot install bm25s: no network" in page.read_text(encoding="utf-8")
+    new.write_text('{"peers": {"results": [3]}}', encoding="utf-8")
+    done = CliRunner().invoke(main, command)
+    assert (done.exit_code, done.stderr.startswith(f"Error: {new}: is no file of `python -m")) == (1, True)

@@ -88,5 +88,5 @@ def test_an_unknown_peer_is_named(tmp_path: Path) -> None:
 
 def test_what_cannot_be_written_is_told_before_the_work(tmp_path: Path) -> None:
     done = CliRunner().invoke(main, [str(DEMO), "--environments", str(tmp_path), "--json", str(tmp_path / "no" / "x")])
-    assert (done.exit_code, f"there is no folder {tmp_path / 'no'}" in done.output) == (1, True)
+    assert (done.exit_code, f"there is no folder {tmp_path / 'no'}" in done.output) == (2, True)
     assert not list(tmp_path.iterdir())

@@ -17,9 +17,10 @@ from minirag.cli.indexing import compact, delete, index
 from minirag.cli.inspecting import info
 from minirag.cli.reembedding import reembed
 from minirag.cli.repairing import repair
-from minirag.cli.running import INTERRUPTED, program
+from minirag.cli.running import program
 from minirag.cli.serving import mcp
 from minirag.cli.training import train
+from minirag.telling import INTERRUPTED
 
 __all__ = ["main", "program"]
 

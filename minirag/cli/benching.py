@@ -14,10 +14,11 @@ from minirag.cli.choices import Place
 from minirag.cli.options import FILE, quiet_option, shows_bars
 from minirag.cli.places import index_files, require_apart, require_file, require_index
 from minirag.cli.printing import echo_note
-from minirag.cli.running import FAILED, command
+from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.output import write_text
+from minirag.telling import FAILED
 
 
 @command(epilog="\b\nExample:\n  minirag bench data/2wiki --json bench.json")

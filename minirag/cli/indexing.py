@@ -26,7 +26,7 @@ from minirag.cli.options import (
 )
 from minirag.cli.places import require_index, require_index_place
 from minirag.cli.printing import echo_failures, end_with
-from minirag.cli.running import Interrupted, command
+from minirag.cli.running import command
 from minirag.encoder import is_hosted
 from minirag.errors import BudgetExceededError
 from minirag.index import Index, open_to_estimate
@@ -36,6 +36,7 @@ from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.storage.journal import keeps_replies
 from minirag.storage.store import find_file
+from minirag.telling import Interrupted
 from minirag.wording import count, describe_usage, dollars, one_line
 
 _NOT_KEPT = "is not kept, as nothing came into it"

@@ -10,10 +10,11 @@ import click
 from minirag.cli.options import index_either_way, json_option
 from minirag.cli.places import require_index
 from minirag.cli.printing import echo_failures, echo_json
-from minirag.cli.running import FAILED, command
+from minirag.cli.running import command
 from minirag.index import Index
 from minirag.models import OFFLINE
 from minirag.records import IndexInfo
+from minirag.telling import FAILED
 from minirag.wording import count, describe_usage, one_line
 
 

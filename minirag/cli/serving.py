@@ -20,8 +20,9 @@ from minirag.cli.options import (
     where_option,
 )
 from minirag.cli.places import require_index, require_index_place
-from minirag.cli.running import FailedError, command
+from minirag.cli.running import command
 from minirag.index import Index
+from minirag.telling import FailedError
 
 
 @command("mcp", epilog="\b\nExample:\n  minirag mcp notes.usearch --about 'minutes of the board'")

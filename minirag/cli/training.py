@@ -14,11 +14,12 @@ from minirag.cli.choices import Choice, Place
 from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
 from minirag.cli.places import require_folder, require_readable
 from minirag.cli.printing import echo_note
-from minirag.cli.running import FailedError, command
+from minirag.cli.running import command
 from minirag.loop import run
 from minirag.models import Models
 from minirag.progress import Progress
 from minirag.records import Ledger
+from minirag.telling import FailedError
 from minirag.training.settings import PRESETS, TrainingSettings
 from minirag.wording import did_you_mean
 

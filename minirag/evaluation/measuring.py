@@ -23,7 +23,8 @@ from minirag.evaluation.scaling import SIZES, run_scaling
 from minirag.evaluation.variants import Variant, sweep
 from minirag.index import Index
 from minirag.models import OFFLINE
-from minirag.output import check_folder
+from minirag.output import check_folder, write_text
+from minirag.telling import Script
 
 PARTS_OF_IT = ("quality", "encoders", "speed", "growth")
 DATASETS = ("2wiki", "hotpotqa", "musique")
@@ -115,7 +116,7 @@ def measure_speed(data: Path, folder: Path, *, quick: bool = False, progress: bo
     output = folder / "bench.json"
     if not output.exists():
         found = run_bench(_first(data), quick=quick, progress=progress).to_dict()
-        output.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        write_text(output, json.dumps(found, ensure_ascii=False, indent=1) + "\n")
 
 
 def measure_encoders(
@@ -155,7 +156,7 @@ def _first(data: Path) -> Path:
     return found
 
 
-@click.command()
+@click.command(cls=Script)
 @click.argument("data", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS_OF_IT), help="Only these.")
@@ -203,4 +204,4 @@ def main(
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m minirag.evaluation.measuring")

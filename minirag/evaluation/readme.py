@@ -8,7 +8,7 @@ README's two marks. Without a FOLDER the section is written from the summary tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,64 +16,21 @@ import click
 
 from minirag.errors import InputError
 from minirag.evaluation.encoders import STRATEGIES, find_runs
-from minirag.evaluation.measured_files import find_measured, read_measured
 from minirag.evaluation.measuring import DATASETS, PARTS, READ, TRIPLES, WITH_TRIPLES
 from minirag.evaluation.report.published import KIRAG, figure_of
-from minirag.evaluation.results import DEPTHS, Run, format_table
+from minirag.evaluation.results import DEPTHS, format_table
 from minirag.evaluation.scaling import Scaling
-from minirag.evaluation.significance import compare
+from minirag.evaluation.sections import Marks, write_both
+from minirag.evaluation.summaries import COMPARED, Summary, find_missing, find_run, summarise
 from minirag.evaluation.variants import Variant
 from minirag.storage.vectors import EXACT_LIMIT
+from minirag.telling import Script
 
 SUMMARY = Path(__file__).with_name("measured.json")
 BEGIN = "<!-- measured: begin. Written by `python -m minirag.evaluation.readme`, do not edit -->"
 END = "<!-- measured: end -->"
+MARKS = Marks(BEGIN, END)
 _NAMES = {"2wiki": "2Wiki", "hotpotqa": "HotpotQA", "musique": "MuSiQue"}
-_KEPT = ("dataset", "strategy", "model", "questions", "recall", "em", "f1", "index_bytes", "passages")
-_COMPARED = (("naive", "indexrag"), ("indexrag", "kirag"))
-
-Summary = Mapping[str, Any]
-
-
-def summarise(files: Sequence[Path], by_encoder: Sequence[Path] = ()) -> dict[str, Any]:
-    """What the section needs of files of runs, bench and growth, and of those of other encoders' runs.
-
-    Raises:
-        InputError: If one is of none of these forms.
-    """
-    benches = [file for file in files if '"measurements"' in file.read_text(encoding="utf-8")]
-    measured = find_measured([file for file in files if file not in benches]) or []
-    runs, scalings = read_measured(measured)
-    bench = None if not benches else json.loads(benches[-1].read_text(encoding="utf-8"))
-    return {
-        "runs": [_shorten(run) for run in runs],
-        "comparisons": list(_compare(runs)),
-        "bench": None if bench is None else {key: bench[key] for key in ("dataset", "measurements", "machine")},
-        "scaling": scalings[-1].to_dict() if scalings else None,
-        "encoders": [_shorten(run) for run in read_measured(by_encoder)[0]],
-    }
-
-
-def _shorten(run: Run) -> dict[str, Any]:
-    found = run.to_summary()
-    options = {"k": run.settings.get("k"), "options": dict(run.settings.get("options") or {})}
-    encoder = {"encoder": run.settings.get("encoder"), "limit": run.settings.get("limit")}
-    times = {"retrieval_seconds": found["retrieval_seconds_per_question"]}
-    return {key: found[key] for key in _KEPT} | options | encoder | times
-
-
-def _compare(runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    for first, second in _COMPARED:
-        for dataset in DATASETS:
-            pair = [_find_run(runs, dataset, name) for name in (first, second)]
-            if pair[0] is not None and pair[1] is not None:
-                found = compare(pair[0], pair[1], metric="recall@5").to_dict()
-                yield {"dataset": dataset, "of": second, "against": first, **found}
-
-
-def _find_run(runs: Sequence[Run], dataset: str, strategy: str) -> Run | None:
-    plain = (run for run in runs if (run.dataset, run.strategy) == (dataset, strategy) and not run.settings["options"])
-    return next(plain, None)
 
 
 # --- the section ---------------------------------------------------------------------------------------------------
@@ -117,7 +74,7 @@ def _quality(measured: Summary) -> str:
 
 def _differences(measured: Summary) -> str:
     rows = []
-    for first, second in _COMPARED:
+    for first, second in COMPARED:
         found = {each["dataset"]: each for each in measured["comparisons"] if each["of"] == second}
         if found:
             rows.append([f"`{second}` above `{first}`", *(_difference(found.get(name)) for name in DATASETS)])
@@ -142,7 +99,7 @@ def _triples(measured: Summary) -> str:
     runs = [run for run in measured["runs"] if run["dataset"] == WITH_TRIPLES]
     if not runs:
         return ""
-    rows = [(label, _find(measured, WITH_TRIPLES, variant)) for label, variant in TRIPLES]
+    rows = [(label, find_run(measured, WITH_TRIPLES, variant)) for label, variant in TRIPLES]
     table = format_table(["", "recall"], [[label, _recalls(run)] for label, run in rows], left=2)
     return (
         f"{runs[0]['questions']:,} questions of 2Wiki over {runs[0]['passages']:,} passages, some of which come with "
@@ -196,7 +153,7 @@ def _speed(measured: Summary) -> str:
 
 def _goals(measured: Summary) -> str:
     """IndexRAG's reported figures beside ours, whichever way that turns out."""
-    run = _find(measured, "2wiki", Variant("indexrag"))
+    run = find_run(measured, "2wiki", Variant("indexrag"))
     seconds, size, passages = (figure_of("2wiki", "IndexRAG", m) for m in ("retrieval seconds", "index MB", "passages"))
     if run is None or not run["retrieval_seconds"] or seconds is None or size is None or passages is None:
         return ""
@@ -232,27 +189,10 @@ def _table(
     datasets: Sequence[str],
     cell: Callable[[Summary | None], str],
 ) -> str:
-    rows = [[label, *(cell(_find(measured, name, variant)) for name in datasets)] for label, variant in variants]
+    rows = [[label, *(cell(find_run(measured, name, variant)) for name in datasets)] for label, variant in variants]
     shown = [row for row in rows if any(each != "–" for each in row[1:])]
     head = ["", *(_NAMES[name] for name in datasets)]
     return format_table(head, shown, left=len(head))
-
-
-def _find(measured: Summary, dataset: str, variant: Variant) -> Summary | None:
-    wanted = json.loads(json.dumps(dict(variant.options)))
-    return next(
-        (
-            run
-            for run in measured["runs"]
-            if (run["dataset"], run["strategy"], run["k"]) == (dataset, variant.strategy, variant.k)
-            and _sorted(run["options"]) == _sorted(wanted)
-        ),
-        None,
-    )
-
-
-def _sorted(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: sorted(value) if isinstance(value, list | tuple) else value for name, value in options.items()}
 
 
 def _recalls(run: Summary | None) -> str:
@@ -275,7 +215,7 @@ def _number(value: float | None) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
-# --- the file ------------------------------------------------------------------------------------------------------
+# --- the files -----------------------------------------------------------------------------------------------------
 
 
 def replace_section(readme: str, section: str) -> str:
@@ -284,35 +224,47 @@ def replace_section(readme: str, section: str) -> str:
     Raises:
         InputError: If it does not have each mark once.
     """
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
-        raise InputError(f"the README needs the lines {BEGIN!r} and {END!r}, each once")
-    before, _, rest = readme.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{section}\n\n{END}{rest.partition(END)[2]}"
+    return MARKS.replace(readme, section)
 
 
-def _write_summary(measured: Summary, path: Path) -> None:
+def _spell_summary(measured: Summary) -> str:
     """One run a line, so that a change shows what changed; figures in six digits."""
     rounded = json.loads(json.dumps(measured), parse_float=lambda text: float(f"{float(text):.6g}"))
     runs = ",\n".join(json.dumps(run, ensure_ascii=False) for run in rounded.pop("runs"))
     rest = json.dumps(rounded, ensure_ascii=False, indent=1)
-    path.write_text(f'{{"runs": [\n{runs}\n],{rest[1:]}\n', encoding="utf-8")
+    return f'{{"runs": [\n{runs}\n],{rest[1:]}\n'
 
 
-@click.command()
+def _summarise_all(sources: Sequence[Path], *, partial: bool) -> dict[str, Any]:
+    files = [file for source in sources for file in (sorted(source.glob("*.json")) if source.is_dir() else [source])]
+    by_encoder = [file for source in sources if source.is_dir() for file in find_runs(source)]
+    measured = summarise(files, by_encoder)
+    missing = [] if partial else find_missing(measured)
+    if missing:
+        where = ", ".join(map(str, sources))
+        raise InputError(
+            f"{where}: lacks what the section needs: {'; '.join(missing)}. Measure it "
+            "(python -m minirag.evaluation.measuring), or leave its places empty by --partial"
+        )
+    return measured
+
+
+@click.command(cls=Script)
 @click.argument("readme", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("sources", nargs=-1, type=click.Path(exists=True, path_type=Path))
 @click.option("--summary", type=click.Path(dir_okay=False, path_type=Path), default=SUMMARY, help="Where it is kept.")
-def main(readme: Path, sources: tuple[Path, ...], *, summary: Path) -> None:
-    """Write the README's results."""
-    if sources:
-        files = [
-            file for source in sources for file in (sorted(source.glob("*.json")) if source.is_dir() else [source])
-        ]
-        by_encoder = [file for source in sources if source.is_dir() for file in find_runs(source)]
-        _write_summary(summarise(files, by_encoder), summary)
-    section = render(json.loads(summary.read_text(encoding="utf-8")))
-    readme.write_text(replace_section(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
+@click.option("--partial", is_flag=True, help="Write what was measured, though the section needs more.")
+def main(readme: Path, sources: tuple[Path, ...], *, summary: Path, partial: bool) -> None:
+    """Write the README's results; what cannot be written whole leaves both files as they were."""
+    text = readme.read_text(encoding="utf-8")
+    MARKS.check(text)
+    new = _spell_summary(_summarise_all(sources, partial=partial)) if sources else None
+    try:
+        section = render(json.loads(summary.read_text(encoding="utf-8") if new is None else new))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{summary}: is no summary that this command wrote: {error!r}") from error
+    write_both(readme, MARKS.replace(text, section), summary, new)
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m minirag.evaluation.readme")

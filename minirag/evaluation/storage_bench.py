@@ -26,6 +26,7 @@ from minirag.storage.segment_data import SegmentData
 from minirag.storage.snapshot import Snapshot, open_snapshot
 from minirag.storage.store import Store
 from minirag.storage.writing import Change, append_commit
+from minirag.telling import Script
 
 _ADDED = 10
 _SEGMENTS = 10
@@ -184,7 +185,7 @@ def measure_storage(documents: Sequence[Document], *, quick: bool = False) -> li
         return [*appending, measure_opening_by_size(scratch), measure_commits(documents, scratch)]
 
 
-@click.command()
+@click.command(cls=Script)
 @click.option("--quick", is_flag=True, help="At small sizes: shows that the bench runs, and no more.")
 def main(*, quick: bool) -> None:
     """Measure the storage, and print a line for each figure."""
@@ -199,4 +200,4 @@ def main(*, quick: bool) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m minirag.evaluation.storage_bench")

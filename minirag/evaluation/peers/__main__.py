@@ -6,17 +6,19 @@ from pathlib import Path
 
 import click
 
-from minirag.errors import MiniragError
 from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.peers.catalog import PEERS, find_peers
 from minirag.evaluation.peers.corpus import take_part
 from minirag.evaluation.peers.measuring import Bounds, compare_peers
 from minirag.output import check_file, check_folder
+from minirag.telling import Script
 
 _CACHE = Path.home() / ".cache" / "minirag-peers"
 
 
-@click.command(epilog="\b\nExample:\n  python -m minirag.evaluation.peers data/2wiki --peer bm25s --json peers.json")
+@click.command(
+    cls=Script, epilog="\b\nExample:\n  python -m minirag.evaluation.peers data/2wiki --peer bm25s --json peers.json"
+)
 @click.argument("dataset", type=click.Path(exists=True, path_type=Path))
 @click.option("--peer", "names", metavar="NAME", multiple=True, help=f"Only {', '.join(p.name for p in PEERS)}.")
 @click.option("--passages", type=click.IntRange(min=1), default=1000, show_default=True, help="In the corpus.")
@@ -57,16 +59,13 @@ def main(
     from minirag's encoder; all that call an LLM get a scripted one on this machine, without cost. What cannot be
     installed or run is told with its reason, and stops nothing.
     """
-    try:
-        check_file(output)
-        check_folder(cache)
-        peers, whole = find_peers(names), load_dataset(dataset)
-        sizes = sorted({max(passages, llm_passages), llm_passages}, reverse=True)
-        corpora = [take_part(whole, passages=size, limit=limit, seed=seed) for size in sizes]
-        cache.mkdir(parents=True, exist_ok=True)
-        compared = compare_peers(peers, corpora, cache.resolve(), bounds=Bounds(install=timeout, request=timeout))
-    except MiniragError as error:
-        raise click.ClickException(str(error)) from error
+    check_file(output)
+    check_folder(cache)
+    peers, whole = find_peers(names), load_dataset(dataset)
+    sizes = sorted({max(passages, llm_passages), llm_passages}, reverse=True)
+    corpora = [take_part(whole, passages=size, limit=limit, seed=seed) for size in sizes]
+    cache.mkdir(parents=True, exist_ok=True)
+    compared = compare_peers(peers, corpora, cache.resolve(), bounds=Bounds(install=timeout, request=timeout))
     compared.write(output)
     click.echo(compared.table())
 

@@ -12,11 +12,15 @@ from pathlib import Path
 import click
 
 from minirag.errors import InputError
+from minirag.evaluation.peers.catalog import PEERS
 from minirag.evaluation.peers.results import Comparison
+from minirag.evaluation.sections import Marks, write_both
+from minirag.telling import Script
 
 KEPT = Path(__file__).with_name("measured.json")
 BEGIN = "<!-- peers: begin. Written by `python -m minirag.evaluation.peers.readme`, do not edit -->"
 END = "<!-- peers: end -->"
+MARKS = Marks(BEGIN, END)
 
 
 def render(compared: Comparison) -> str:
@@ -40,22 +44,37 @@ def replace_section(readme: str, section: str) -> str:
     Raises:
         InputError: If it does not have each mark once.
     """
-    if readme.count(BEGIN) != 1 or readme.count(END) != 1:
-        raise InputError(f"the README needs the lines {BEGIN!r} and {END!r}, each once")
-    before, _, rest = readme.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{section}\n\n{END}{rest.partition(END)[2]}"
+    return MARKS.replace(readme, section)
 
 
-@click.command()
+def _read_new(source: Path, *, partial: bool) -> Comparison:
+    compared = Comparison.read(source)
+    measured = {result.peer for result in compared.results}
+    missing = [peer.name for peer in PEERS if peer.name not in measured]
+    if missing and not partial:
+        raise InputError(
+            f"{source}: lacks what the section needs: {', '.join(missing)}. Measure it "
+            "(python -m minirag.evaluation.peers), or leave it out by --partial"
+        )
+    return compared
+
+
+@click.command(cls=Script)
 @click.argument("readme", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("source", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-def main(readme: Path, source: Path | None) -> None:
-    """Write the README's table of peers."""
-    if source is not None:
-        Comparison.read(source).write(KEPT)
-    section = render(Comparison.read(KEPT))
-    readme.write_text(replace_section(readme.read_text(encoding="utf-8"), section), encoding="utf-8")
+@click.option("--summary", type=click.Path(dir_okay=False, path_type=Path), default=KEPT, help="Where it is kept.")
+@click.option("--partial", is_flag=True, help="Write what was measured, though peers are missing.")
+def main(readme: Path, source: Path | None, *, summary: Path, partial: bool) -> None:
+    """Write the README's table of peers; what cannot be written whole leaves both files as they were."""
+    text = readme.read_text(encoding="utf-8")
+    MARKS.check(text)
+    compared = Comparison.read(summary) if source is None else _read_new(source, partial=partial)
+    try:
+        section = render(compared)
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{source or summary}: lacks figures: {error!r}") from error
+    write_both(readme, MARKS.replace(text, section), summary, None if source is None else compared.to_json())
 
 
 if __name__ == "__main__":
-    main()
+    main(prog_name="python -m minirag.evaluation.peers.readme")

@@ -10,6 +10,7 @@ from typing import Any
 
 from minirag.errors import InputError
 from minirag.evaluation.results import format_table
+from minirag.output import write_text
 
 DEPTHS = (2, 5, 10)
 _HEAD = [
@@ -125,10 +126,17 @@ class Comparison:
     machine: Mapping[str, str | int | None]
     results: tuple[PeerResult, ...]
 
+    def to_json(self) -> str:
+        """The file's text, `{"peers": {…}}`."""
+        return json.dumps({"peers": asdict(self)}, ensure_ascii=False, indent=1) + "\n"
+
     def write(self, path: Path) -> None:
-        """As JSON, `{"peers": {…}}`."""
-        text = json.dumps({"peers": asdict(self)}, ensure_ascii=False, indent=1)
-        path.write_text(text + "\n", encoding="utf-8")
+        """As JSON.
+
+        Raises:
+            OutputError: If the file cannot be written.
+        """
+        write_text(path, self.to_json())
 
     @classmethod
     def read(cls, path: Path) -> Comparison:
@@ -141,7 +149,7 @@ class Comparison:
             entry = json.loads(path.read_text(encoding="utf-8"))["peers"]
             results = tuple(PeerResult.from_dict(result) for result in entry["results"])
             return cls(entry["dataset"], entry["encoder"], entry["machine"], results)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{path}: is no file of `python -m minirag.evaluation.peers --json`: {error!r}") from error
 
     def table(self) -> str:
