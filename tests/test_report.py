@@ -144,3 +144,36 @@ def test_every_mark_lies_inside_the_plot(values: tuple[float, ...], logarithmic:
     labels = [text for text in picture.iter("text") if text.attrib.get("class") == "tick"]
     assert len(labels) >= 4
     assert next(iter(picture.iter("title"))).text.startswith("a < b: x ")  # type: ignore[union-attr]
+
+
+def test_runs_under_other_conditions_are_told_apart_in_tables_and_plots() -> None:
+    runs = [
+        run_of(name, [(1, 2)], encoder=encoder, options=options)
+        for name, options in (("naive", {}), ("indexrag", {}), ("indexrag", {"k_b": 0}))
+        for encoder in ("a", "b")
+    ]
+    about = sections_of(runs, [])[0]
+    names = [row[0] for row in about.tables[0].rows]
+    assert len(set(names)) == len(names) == 6
+    pairs = [tuple(row[:3]) for row in about.tables[1].rows]
+    assert len(set(pairs)) == len(pairs)
+    assert ("indexrag (encoder=b)", "naive (encoder=b)", "recall@5") in pairs
+    assert about.tables[1].caption == (
+        "Differences, in points, over the same questions (–: fewer than 20 questions, of which no p says anything)"
+    )
+    depth, *_, sweep = charts_of(runs)
+    assert [series.name for series in depth.series[:4]] == [*names[:2], *names[2:4]]
+    assert [series.name for series in sweep.series] == [
+        f"indexrag (encoder={encoder}): {by}" for encoder in ("a", "b") for by in ("recall@5", "F1")
+    ]
+
+
+def test_hop_depth_leaves_out_what_the_scoring_does() -> None:
+    results = (
+        QuestionResult("a", ranks=(1,), documents=("d",)),
+        QuestionResult("b", ranks=(1, 2), documents=("d",)),
+        QuestionResult("c", ranks=(None, None)),
+    )
+    for scoring, recall in (("kirag", 100.0), ("minirag", 50.0)):
+        run = Run("notes", "naive", "offline", results, 1, 1, {"scoring": scoring})
+        assert charts_of([run])[1].series[0].points == ((1, 100.0), (2, recall))

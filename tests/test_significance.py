@@ -4,13 +4,29 @@ import pytest
 
 from minirag.errors import InputError
 from minirag.evaluation.results import QuestionResult, Run
-from minirag.evaluation.significance import compare, comparison_table, paired_t_test
+from minirag.evaluation.significance import compare, comparison_rows, comparison_table, paired_t_test
 
 
-def run_of(strategy: str, ranks: list[int | None], *, f1: list[float] | None = None, dataset: str = "films") -> Run:
+def run_of(
+    strategy: str,
+    ranks: list[int | None],
+    *,
+    f1: list[float] | None = None,
+    dataset: str = "films",
+    model: str = "offline",
+    **settings: object,
+) -> Run:
     scores: list[float | None] = [*f1] if f1 else [None] * len(ranks)
-    results = (QuestionResult(f"q{n}", ranks=(r,), f1=s) for n, (r, s) in enumerate(zip(ranks, scores, strict=True)))
-    return Run(dataset, strategy, "offline", tuple(results), 1, 1)
+    results = (
+        QuestionResult(f"q{n}", ranks=(r,), documents=() if r is None else ("d",), f1=s)
+        for n, (r, s) in enumerate(zip(ranks, scores, strict=True))
+    )
+    return Run(dataset, strategy, model, tuple(results), 1, 1, settings)
+
+
+def compared(runs: list[Run]) -> list[tuple[str, str, str]]:
+    """Run, against, by."""
+    return [(row[1], row[2], row[3]) for row in comparison_rows(runs)]
 
 
 # What scipy 1.17's ttest_1samp(differences, 0) gives.
@@ -83,7 +99,7 @@ def test_what_cannot_be_compared() -> None:
 
 
 def test_table() -> None:
-    runs = [run_of("naive", [None, None]), run_of("kirag", [1, 1]), run_of("naive", [1], dataset="songs")]
+    runs = [run_of("naive", [None] * 20), run_of("kirag", [1] * 20), run_of("naive", [1], dataset="songs")]
     assert comparison_table(runs) == (
         "| data set | run   | against | by       | difference |             95 % | p (bootstrap) | p (t-test) |\n"
         "| -------- | ----- | ------- | -------- | ---------: | ---------------: | ------------: | ---------: |\n"
@@ -91,4 +107,54 @@ def test_table() -> None:
     )
     assert comparison_table(runs[:1]) == ""
     read = [run_of("naive", [1, 1], f1=[0.0, 1.0]), run_of("kirag", [1, 1], f1=[0.0, 1.0])]
-    assert [line.split(" | ")[3].strip() for line in comparison_table(read).splitlines()[2:]] == ["recall@5", "f1"]
+    assert [by for _, _, by in compared(read)] == ["recall@5", "f1"]
+
+
+def test_of_few_questions_no_p_is_told() -> None:
+    found = comparison_table([run_of("naive", [None] * 19), run_of("kirag", [1] * 19)])
+    assert found.splitlines()[2:] == [
+        "| films    | kirag | naive   | recall@5 |     +100.0 | +100.0 to +100.0 |             – |          – |",
+        "",
+        "–: fewer than 20 questions, of which no p says anything.",
+    ]
+
+
+def test_only_what_was_asked_alike_is_compared() -> None:
+    naive = run_of("naive", [1, 2])
+    for other in (
+        run_of("kirag", [1, 2], scoring="kirag"),
+        run_of("kirag", [1], limit=1),
+        run_of("kirag", [1, 2], model="openai/x"),
+        run_of("kirag", [1, 2], encoder="other"),
+        run_of("kirag", [1, 2], index_model="openai/x"),
+        run_of("naive", [1, 2], encoder="other", model="openai/x"),
+    ):
+        assert compared([naive, other]) == []
+    # How the same questions were chosen does not matter.
+    assert compared([naive, run_of("kirag", [1, 2], limit=2, seed=5)]) == [("kirag", "naive", "recall@5")]
+
+
+def test_each_condition_has_its_own_first_run_and_one_that_is_the_same_but_for_it() -> None:
+    runs = [run_of(name, [1, 2], encoder=encoder) for name in ("naive", "kirag") for encoder in ("a", "b")]
+    assert compared(runs) == [
+        ("naive (encoder=b)", "naive (encoder=a)", "recall@5"),
+        ("kirag (encoder=a)", "naive (encoder=a)", "recall@5"),
+        ("kirag (encoder=b)", "naive (encoder=b)", "recall@5"),
+        ("kirag (encoder=b)", "kirag (encoder=a)", "recall@5"),
+    ]
+
+
+def test_rules_are_not_compared() -> None:
+    with pytest.raises(InputError, match="scored by different rules, minirag and kirag"):
+        compare(run_of("naive", [1]), run_of("naive", [1], scoring="kirag"), metric="recall@5")
+
+
+def test_what_a_scoring_leaves_out_of_recall_is_left_out_of_the_comparison() -> None:
+    dense, lexical = run_of("naive", [1, 1], scoring="kirag"), run_of("naive", [1, None], scoring="kirag")
+    assert (dense.recall(5), lexical.recall(5)) == (1.0, 1.0)
+    for metric in ("recall@5", "all_gold@5", "mrr"):
+        found = compare(dense, lexical, metric=metric, rounds=10)
+        assert (found.questions, found.difference) == (1, 0.0)
+    assert compare(dense, lexical, metric="answer_hit@5", rounds=10).questions == 2
+    none = run_of("naive", [None, None], scoring="kirag")
+    assert compared([dense, none]) == []

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from minirag.errors import InputError
-from minirag.evaluation.results import Run, describe_run, read_runs
+from minirag.evaluation.describing import describe_run, traits_of
+from minirag.evaluation.results import Run, read_runs
 from minirag.evaluation.scaling import Scaling, read_scaling
 from minirag.strategies import STRATEGIES
 
@@ -36,7 +37,12 @@ def read_measured(files: Sequence[Path]) -> tuple[list[Run], list[Scaling]]:
     """
     runs = [run for file in files if _starts_with(file, _RUNS) for run in read_runs(file)]
     order = {name: number for number, name in enumerate(STRATEGIES)}
-    runs.sort(key=lambda run: (run.dataset, order.get(run.strategy, len(order)), describe_run(run)))
+
+    def place(run: Run) -> tuple[object, ...]:
+        traits = tuple(map(str, traits_of(run).values()))
+        return run.dataset, order.get(run.strategy, len(order)), describe_run(run), traits
+
+    runs.sort(key=place)
     return runs, [read_scaling(file) for file in files if _starts_with(file, _SCALING)]
 
 

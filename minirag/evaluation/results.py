@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from minirag.errors import InputError
+from minirag.evaluation.describing import describe_run
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
-from minirag.evaluation.variants import describe_variant
 from minirag.output import Target, write_text
 from minirag.records import Failure, Usage
 from minirag.wording import dollars
@@ -174,9 +174,12 @@ class Run:
         scoring: Scoring = self.settings.get("scoring", DEFAULT)
         return scoring
 
+    def counts_for_recall(self, result: QuestionResult) -> bool:
+        """Whether one of its questions is among those that recall and its like are means over."""
+        return bool(result.ranks) and (bool(result.documents) or not scorer(self.scoring).skips_unretrieved)
+
     def _mean_over_gold(self, score: Callable[[QuestionResult], float]) -> float | None:
-        skips = scorer(self.scoring).skips_unretrieved
-        return _mean_of(score(r) for r in self.results if r.ranks and (r.documents or not skips))
+        return _mean_of(score(result) for result in self.results if self.counts_for_recall(result))
 
 
 def write_runs(runs: Sequence[Run], target: Target) -> None:
@@ -204,7 +207,7 @@ def read_runs(path: str | Path) -> tuple[Run, ...]:
 
 def table(runs: Sequence[Run]) -> str:
     """The runs as a Markdown table: scores in percent, times in milliseconds, the index in MB of a million bytes."""
-    return format_table(RUN_HEAD, [run_row(run) for run in runs], left=3)
+    return format_table(RUN_HEAD, [run_row(run, runs) for run in runs], left=3)
 
 
 def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int) -> str:
@@ -228,16 +231,11 @@ def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: in
     return "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
 
 
-def describe_run(run: Run) -> str:
-    """The strategy with the options that were given, so that an ablation's rows differ."""
-    return describe_variant(run.strategy, run.settings.get("options") or {}, run.settings.get("k"))
-
-
-def run_row(run: Run) -> list[str]:
-    """One run under `RUN_HEAD`."""
+def run_row(run: Run, among: Sequence[Run] = ()) -> list[str]:
+    """One run under `RUN_HEAD`, `among` the runs of the table."""
     scores = run.to_summary()
     return [
-        *(run.dataset, describe_run(run), run.model, str(len(run.results))),
+        *(run.dataset, describe_run(run, among), run.model, str(len(run.results))),
         *(_percent(run.recall(k)) for k in DEPTHS),
         _percent(run.answer_hit(5)),
         *(_percent(scores[key]) for key in ("em", "f1", "accuracy")),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.errors import InputError
+from minirag.evaluation.describing import COMPARED, describe_run, is_same_variant, traits_of
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
-from minirag.evaluation.results import describe_run, format_table
+from minirag.evaluation.results import format_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from minirag.evaluation.results import QuestionResult, Run
 
 COMPARISON_HEAD = ("data set", "run", "against", "by", "difference", "95 %", "p (bootstrap)", "p (t-test)")
+FEWEST = 20  # questions, below which a p is not told
+FEW = f"–: fewer than {FEWEST} questions, of which no p says anything"
 _BLOCK = 2**22  # question numbers drawn at a time
 _STEPS, _TINY = 300, 1e-300  # of the continued fraction
 
@@ -69,14 +72,16 @@ def compare(first: Run, second: Run, *, metric: str = "recall@5", rounds: int = 
 
     Raises:
         ValueError: On an unknown metric or fewer than one round.
-        InputError: If the runs are of different data sets, or no question was scored by both.
+        InputError: If the runs are of different data sets or scorings, or no question was scored by both.
     """
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, not {rounds}")
     if first.dataset != second.dataset:
         raise InputError(f"a run over {first.dataset} and one over {second.dataset} have no questions in common")
-    score = _score_by(metric)
-    mine, theirs = ({result.id: score(result) for result in run.results} for run in (first, second))
+    if first.scoring != second.scoring:
+        rules = f"{first.scoring} and {second.scoring}"
+        raise InputError(f"{first.dataset}: the runs are scored by different rules, {rules}, which compares the rules")
+    mine, theirs = (_scores(run, metric) for run in (first, second))
     pairs = [(a, b) for key, a in mine.items() if a is not None and (b := theirs.get(key)) is not None]
     if not pairs:
         raise InputError(f"{first.dataset}: the runs have no question in common that {metric} scores")
@@ -114,34 +119,66 @@ def paired_t_test(differences: list[float]) -> float | None:
 
 
 def comparison_table(runs: Sequence[Run]) -> str:
-    """Each run against the first one over its data set, as a Markdown table; "" where there is nothing to compare.
+    """Each run against the one that it is to be compared with, as a Markdown table; "" where there is none.
 
-    By recall@5 where gold documents are known, and by F1 where answers were read. Differences are in points.
+    By recall@5 where gold documents are known, and by F1 where answers were read. Differences are in points. Below
+    `FEWEST` questions no p is given, which a note under the table says.
     """
     rows = comparison_rows(runs)
-    return format_table(COMPARISON_HEAD, rows, left=4) if rows else ""
+    if not rows:
+        return ""
+    table = format_table(COMPARISON_HEAD, rows, left=4)
+    return f"{table}\n\n{FEW}." if any(is_without_p(row) for row in rows) else table
 
 
 def comparison_rows(runs: Sequence[Run]) -> list[list[str]]:
-    """The rows of `comparison_table`, under `COMPARISON_HEAD`."""
+    """The rows of `comparison_table`, under `COMPARISON_HEAD`.
+
+    A run is compared with the first one that asked the same questions under the same conditions: model, encoder, who
+    built the index, scoring. And with the first one of its own strategy and options under all but one of these (not
+    another scoring), which their names then tell.
+    """
     rows = []
-    for second in runs:
-        first = next(run for run in runs if run.dataset == second.dataset)
-        for metric in ("recall@5", "f1"):
-            if second is not first and _is_scored(first, metric) and _is_scored(second, metric):
-                rows.append(_row(first, second, compare(first, second, metric=metric)))
+    for number, second in enumerate(runs):
+        for first in _compared_with(second, runs[:number]):
+            for metric in ("recall@5", "f1"):
+                if _have_in_common(first, second, metric):
+                    rows.append(_row(first, second, compare(first, second, metric=metric), runs))
     return rows
 
 
-def _is_scored(run: Run, metric: str) -> bool:
-    score = _score_by(metric)
-    return any(score(result) is not None for result in run.results)
+def is_without_p(row: Sequence[str]) -> bool:
+    """Whether a row has no p, for its questions are too few."""
+    return row[-2] == "–"
 
 
-def _row(first: Run, second: Run, found: Comparison) -> list[str]:
+def _compared_with(run: Run, earlier: Sequence[Run]) -> list[Run]:
+    ids = {result.id for result in run.results}
+    asked_alike = [
+        other
+        for other in earlier
+        if (other.dataset, other.scoring) == (run.dataset, run.scoring) and {r.id for r in other.results} == ids
+    ]
+    alike = [other for other in asked_alike if not _differing(run, other)]
+    nearly = [other for other in asked_alike if len(_differing(run, other)) == 1 and is_same_variant(run, other)]
+    return alike[:1] + nearly[:1]
+
+
+def _differing(first: Run, second: Run) -> list[str]:
+    mine, theirs = traits_of(first), traits_of(second)
+    return [name for name in COMPARED if mine[name] != theirs[name]]
+
+
+def _have_in_common(first: Run, second: Run, metric: str) -> bool:
+    mine, theirs = _scores(first, metric), _scores(second, metric)
+    return any(score is not None and theirs.get(key) is not None for key, score in mine.items())
+
+
+def _row(first: Run, second: Run, found: Comparison, runs: Sequence[Run]) -> list[str]:
     interval = f"{100 * found.low:+.1f} to {100 * found.high:+.1f}"
-    names = [second.dataset, describe_run(second), describe_run(first), found.metric]
-    ps = [_spell_p(found.p_bootstrap), _spell_p(found.p_t_test)]
+    names = [second.dataset, describe_run(second, runs), describe_run(first, runs), found.metric]
+    is_enough = found.questions >= FEWEST
+    ps = [_spell_p(p if is_enough else None) for p in (found.p_bootstrap, found.p_t_test)]
     return [*names, f"{100 * found.difference:+.1f}", interval, *ps]
 
 
@@ -152,6 +189,14 @@ def _spell_p(p: float | None) -> str:
 
 
 # --- scores --------------------------------------------------------------------------------------------------------
+
+
+def _scores(run: Run, metric: str) -> dict[str, float | None]:
+    """What each question of a run scores; None where the metric does not apply, or the run's scoring leaves it out."""
+    score, is_of_gold = _score_by(metric), metric.partition("@")[0] in ("recall", "all_gold", "mrr")
+    return {
+        result.id: score(result) if run.counts_for_recall(result) or not is_of_gold else None for result in run.results
+    }
 
 
 def _score_by(metric: str) -> Callable[[QuestionResult], float | None]:

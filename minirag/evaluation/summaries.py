@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from minirag.errors import InputError
+from minirag.evaluation.describing import describe_run
 from minirag.evaluation.measured_files import find_measured, read_measured
 from minirag.evaluation.measuring import DATASETS, PARTS, READ, TRIPLES, WITH_TRIPLES
-from minirag.evaluation.results import Run, describe_run
+from minirag.evaluation.results import Run
 from minirag.evaluation.significance import compare
 from minirag.evaluation.variants import Variant
 

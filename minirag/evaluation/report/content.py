@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from minirag.evaluation.describing import describe_run
 from minirag.evaluation.report.charts import Chart
 from minirag.evaluation.report.figures import charts_of, growth
 from minirag.evaluation.report.published import figure_of, figures_for
-from minirag.evaluation.results import RUN_HEAD, Run, describe_run, run_row
+from minirag.evaluation.results import RUN_HEAD, Run, run_row
 from minirag.evaluation.scaling import Scaling
-from minirag.evaluation.significance import COMPARISON_HEAD, comparison_rows
+from minirag.evaluation.significance import COMPARISON_HEAD, FEW, comparison_rows, is_without_p
 
 _FASTER, _SMALLER = 20, 3  # what minirag means to be than IndexRAG's reported figures
 
@@ -58,12 +59,13 @@ def sections_of(runs: Sequence[Run], scalings: Sequence[Scaling]) -> list[Sectio
 
 
 def _about(name: str, runs: Sequence[Run]) -> Section:
-    rows = [run_row(run)[1:] for run in runs]
+    rows = [run_row(run, runs)[1:] for run in runs]
     tables = [Table("All runs, in percent, milliseconds and dollars", RUN_HEAD[1:], rows, 2)]
     compared = comparison_rows(runs)
     if compared:
         rows = [row[1:] for row in compared]
-        tables.append(Table("Differences, in points, over the same questions", COMPARISON_HEAD[1:], rows, 3))
+        few = f" ({FEW})" if any(map(is_without_p, rows)) else ""
+        tables.append(Table(f"Differences, in points, over the same questions{few}", COMPARISON_HEAD[1:], rows, 3))
     goals = list(_goals(runs))
     if goals:
         head = ("what", "run", "measured", "goal", "reached")
@@ -90,7 +92,7 @@ def _goals(runs: Sequence[Run]) -> Iterator[list[str]]:
         if taken is not None and not run.settings.get("options"):
             goal = seconds / _FASTER
             reached = "yes" if taken <= goal else "no"
-            yield ["retrieval", describe_run(run), f"{1000 * taken:.1f} ms", f"{1000 * goal:.0f} ms", reached]
+            yield ["retrieval", describe_run(run, runs), f"{1000 * taken:.1f} ms", f"{1000 * goal:.0f} ms", reached]
     held, goal = runs[0].index_bytes / runs[0].passages, 1e6 * size / passages / _SMALLER
     reached = "yes" if held <= goal else "no"
     yield ["index, bytes per passage", "all", f"{held:,.0f}", f"{goal:,.0f}", reached]
@@ -113,7 +115,7 @@ def _conditions(runs: Sequence[Run]) -> Section:
         versions = " ".join(f"{name} {version}" for name, version in run.versions.items())
         named = [
             run.dataset,
-            describe_run(run),
+            describe_run(run, runs),
             str(settings.get("encoder", "?")),
             str(settings.get("index_model", "?")),
         ]

@@ -7,10 +7,11 @@ from inspect import signature
 from itertools import groupby
 from typing import Any
 
+from minirag.evaluation.describing import describe_run, differing_traits, options_of
 from minirag.evaluation.metrics import mean, recall_at
 from minirag.evaluation.report.charts import Axis, Chart, Series
 from minirag.evaluation.report.published import figure_of
-from minirag.evaluation.results import DEPTHS, Run, describe_run
+from minirag.evaluation.results import DEPTHS, Run
 from minirag.evaluation.scaling import ScalePoint, Scaling
 from minirag.evaluation.variants import describe_variant
 from minirag.strategies import STRATEGIES
@@ -45,7 +46,7 @@ def _plain(runs: Sequence[Run]) -> list[Run]:
 def recall_by_depth(runs: Sequence[Run]) -> Chart | None:
     """Recall@k by k; None without gold passages."""
     series = [
-        Series(describe_run(run), tuple((k, 100 * value) for k in DEPTHS if (value := run.recall(k)) is not None))
+        Series(describe_run(run, runs), tuple((k, 100 * value) for k in DEPTHS if (value := run.recall(k)) is not None))
         for run in runs
     ]
     theirs = figure_of(runs[0].dataset, "KiRAG", "recall@5")
@@ -58,10 +59,10 @@ def recall_by_depth(runs: Sequence[Run]) -> Chart | None:
 
 def recall_by_hops(runs: Sequence[Run]) -> Chart | None:
     """Recall@5 by how many gold passages a question has; None where all have the same number."""
-    depths = sorted({len(result.ranks) for run in runs for result in run.results if result.ranks})
+    depths = sorted({len(result.ranks) for run in runs for result in run.results if run.counts_for_recall(result)})
     if len(depths) < 2:
         return None
-    series = [Series(describe_run(run), tuple(_by_hops(run))) for run in runs]
+    series = [Series(describe_run(run, runs), tuple(_by_hops(run))) for run in runs]
     counted = ", ".join(
         f"{sum(len(result.ranks) == depth for result in runs[0].results):,} with {depth}" for depth in depths
     )
@@ -70,7 +71,7 @@ def recall_by_hops(runs: Sequence[Run]) -> Chart | None:
 
 
 def _by_hops(run: Run) -> Iterator[tuple[float, float]]:
-    scored = sorted((result.ranks for result in run.results if result.ranks), key=len)
+    scored = sorted((result.ranks for result in run.results if run.counts_for_recall(result)), key=len)
     for depth, group in groupby(scored, key=len):
         yield depth, 100 * mean(recall_at(ranks, 5) for ranks in group)
 
@@ -109,7 +110,7 @@ def _points(
 ) -> list[Series]:
     pairs = [(run, x(run), y(run)) for run in runs]
     return [
-        Series(describe_run(run), ((scale * across, 100 * up),))
+        Series(describe_run(run, runs), ((scale * across, 100 * up),))
         for run, across, up in pairs
         if across is not None and across > 0 and up is not None
     ]
@@ -125,7 +126,7 @@ def sweeps(runs: Sequence[Run]) -> Iterator[Chart | None]:
         for run in runs:
             value = _numbers(run).get(option, _default(run, option))
             if value is not None:
-                groups.setdefault(_without(run, option), {})[value] = run
+                groups.setdefault(_without(run, option, runs), {})[value] = run
         series = [line for name, group in groups.items() if len(group) > 1 for line in _swept(name, group)]
         if series:
             x = Axis(_SWEPT.get(option, option), ticks=tuple(sorted({x for each in series for x, _ in each.points})))
@@ -161,11 +162,11 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _without(run: Run, option: str) -> str:
-    """What a run is but for the option."""
-    settings = run.settings
-    options = {name: value for name, value in (settings.get("options") or {}).items() if name != option}
-    return describe_variant(run.strategy, options, None if option == "k" else settings.get("k"))
+def _without(run: Run, option: str, runs: Sequence[Run]) -> str:
+    """What a run is but for the option; runs under other conditions belong to lines of their own."""
+    options = {name: value for name, value in options_of(run).items() if name != option}
+    told = {**options, **differing_traits(run, [other for other in runs if other.strategy == run.strategy])}
+    return describe_variant(run.strategy, told, None if option == "k" else run.settings.get("k"))
 
 
 # --- growth --------------------------------------------------------------------------------------------------------
