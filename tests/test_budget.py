@@ -3,6 +3,9 @@
 import asyncio
 import json
 import pickle
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ import pytest
 from minirag import Document, Index, ask
 from minirag.errors import BudgetExceededError, InputError
 from minirag.records import Budget
-from tests.loopback import Entry, Loopback, Served, honest, status
+from tests.loopback import Entry, Loopback, Request, Served, honest, status
 
 PRICES = {"openai/any": (10.0, 30.0), "openai/embedding": (5.0, 0.0)}
 PEOPLE = [
@@ -262,6 +265,46 @@ def test_failed_attempts_cost_nothing(tmp_path: Path) -> None:
         report = index.add([DOCUMENTS[0]], progress=False, max_cost=0.06)
     assert len(server.requests) == 3
     assert report.usage.cost == pytest.approx(100 * 10e-6 + 10 * 30e-6)
+
+
+def half_told(request: Request, told: Mapping[str, int | None] | None) -> Served:
+    served = honest(request)
+    sent = len(json.dumps(request.body["messages"])) // 4
+    return replace(served, usage=None if told is None else {"prompt_tokens": sent, **told})
+
+
+@pytest.mark.parametrize("told", [None, {}, {"completion_tokens": None}])
+def test_a_budget_holds_where_nobody_tells_the_tokens(told: Mapping[str, int | None] | None, tmp_path: Path) -> None:
+    paid = []
+
+    def serve(request: Request) -> Served:
+        served = half_told(request, told)
+        paid.append(len(json.dumps(request.body["messages"])) // 4 * 10e-6 + len(str(served.text)) // 4 * 30e-6)
+        return served
+
+    with (
+        Loopback(serve) as server,
+        opened(tmp_path / "notes.usearch", server, max_parallel=1) as index,
+        pytest.raises(BudgetExceededError, match=r"of max_cost=\$0.07") as caught,
+    ):
+        index.add(DOCUMENTS, progress=False, max_cost=0.07)
+    assert 2 <= len(paid) < len(DOCUMENTS)
+    assert 0.02 < sum(paid) <= 0.07
+    usage = caught.value.usage
+    assert (usage.calls, usage.uncounted, usage.cost) == (len(paid), len(paid), None)
+
+
+def test_an_error_in_the_place_of_an_answer_is_no_call_whose_tokens_are_unknown(tmp_path: Path) -> None:
+    asked = count(1)
+
+    def serve(request: Request) -> Served:
+        broke = {"error": {"message": "Provider returned error", "code": 502}}
+        return Served(body=broke) if next(asked) == 2 else honest(request)
+
+    with Loopback(serve) as server, opened(tmp_path / "notes.usearch", server) as index:
+        usage = index.add(DOCUMENTS, progress=False, max_cost=9).usage
+    assert (usage.calls, usage.uncounted) == (len(server.requests) - 1, 0)
+    assert usage.cost is not None
 
 
 def test_the_error_pickles_with_all_that_it_holds() -> None:

@@ -658,7 +658,7 @@ def test_each_request_is_noted_with_its_retries() -> None:
             asyncio.run(use(llm))
     first, second = ledger.calls
     assert (first.task, first.model, first.mode, first.attempts) == ("read", "openai/any", "json_schema", 3)
-    assert first.usage == Usage(1 + 1, 100, 10, 40, None, first.usage.seconds, uncounted=1)
+    assert first.usage == Usage(1, 100, 10, 40, None, first.usage.seconds)
     assert (first.error, second.error) == (None, "openai/any: Incorrect API key provided")
     assert (second.mode, second.attempts, second.usage) == ("text", 1, Usage())
     assert 0 <= first.started <= first.started + first.seconds <= second.started

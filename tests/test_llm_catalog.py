@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from minirag.llm import LLM, Price
+from minirag.llm.accounting import Shape
 from minirag.llm.catalog import read_providers
 from minirag.llm.prices import find_price
 from minirag.llm.routing import Route, find_route, find_window
-from minirag.llm.usage import read_usage
+from minirag.llm.usage import estimate_usage, read_usage
 from minirag.records import Usage
 
 LOCAL = "http://127.0.0.1:8000/v1"
@@ -95,6 +98,31 @@ def test_a_free_model_costs_nothing_and_not_unknown() -> None:
     assert LLM("ollama/llama3", api_base="http://localhost:11434").price == Price(0.0, 0.0, 0.0)
 
 
+def shape(price: Price) -> Shape:
+    return Shape("text", 50, None, price, ("openai", "any"))
+
+
 def test_an_answer_without_token_counts_has_no_known_cost() -> None:
-    assert read_usage(object(), Price(1e-6, 1e-6, 1e-6), 0.5) == Usage(1, 0, 0, 0, None, 0.5, uncounted=1)
-    assert read_usage(object(), Price(0.0, 0.0, 0.0), 0.5) == Usage(1, 0, 0, 0, 0.0, 0.5, uncounted=1)
+    dear, free = shape(Price(1e-6, 1e-6, 1e-6)), shape(Price(0.0, 0.0, 0.0))
+    assert read_usage(object(), dear, 0.5) == Usage(1, 0, 0, 0, None, 0.5, uncounted=1)
+    assert read_usage(object(), free, 0.5) == Usage(1, 0, 0, 0, 0.0, 0.5, uncounted=1)
+    assert estimate_usage(object(), dear) == Usage(1, 50, 0, 0, 50 * 1e-6, uncounted=1)
+
+
+def answer(content: str, usage: object, **more: object) -> SimpleNamespace:
+    message = SimpleNamespace(content=content, **more)
+    return SimpleNamespace(choices=[SimpleNamespace(message=message)], usage=usage)
+
+
+@pytest.mark.parametrize("received", [{}, {"completion_tokens": None}, {"completion_tokens": 0}])
+def test_an_answer_whose_tokens_are_told_in_part_counts_as_untold(received: dict[str, int | None]) -> None:
+    told = answer("Oslo lies by the sea", {"prompt_tokens": 100, **received}, reasoning_content="Where is it")
+    dear = shape(Price(1e-6, 1e-3, 1e-6))
+    assert read_usage(told, dear, 0.5) == Usage(1, 0, 0, 0, None, 0.5, uncounted=1)
+    assert estimate_usage(told, dear) == Usage(1, 100, 8, 0, 100 * 1e-6 + 8 * 1e-3, uncounted=1)
+
+
+def test_tokens_may_be_whole_floats_and_an_empty_answer_may_have_none() -> None:
+    cheap = shape(Price(1e-6, 2e-6, 1e-6))
+    assert read_usage(answer("a", {"prompt_tokens": 9.0, "completion_tokens": 3.0}), cheap, 0).completion_tokens == 3
+    assert read_usage(answer("", {"prompt_tokens": 9, "completion_tokens": 0}), cheap, 0).cost == pytest.approx(9e-6)

@@ -73,6 +73,18 @@ def test_tokens_per_minute_are_kept_by_what_answers_say() -> None:
     assert waited > 0.45
 
 
+def test_tokens_per_minute_are_kept_by_an_estimate_where_answers_say_nothing() -> None:
+    async def in_turn(llm: LLM, ledger: Ledger) -> float:
+        start = time.perf_counter()
+        for _ in range(8):
+            await text(llm, ledger)
+        return time.perf_counter() - start
+
+    silent = [Served(text="word " * 80, usage=None)] * 8  # 100 tokens each
+    waited, _, _ = run(silent, in_turn, tokens_per_minute=60_000)
+    assert waited > 0.75
+
+
 @pytest.mark.parametrize("wrong", [{"requests_per_minute": 0}, {"tokens_per_minute": -1}])
 def test_rates_are_above_0(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="a rate per minute must be above 0"):

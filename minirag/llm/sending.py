@@ -21,11 +21,13 @@ from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError
-from minirag.llm.usage import read_usage
+from minirag.llm.usage import estimate_usage, read_usage
 from minirag.records import Ledger, Usage
 from minirag.wording import did_you_mean
 
 _log = logging.getLogger(__name__)
+Call = Callable[[], Awaitable[Any]]  # one attempt
+Check = Callable[[Any], Fault | None]  # finds what is wrong with an answer
 _KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
 
 
@@ -61,11 +63,11 @@ class Sender:
 
     async def send(
         self,
-        call: Callable[[], Awaitable[Any]],
+        call: Call,
         purpose: Purpose,
         *,
         shape: Shape,
-        check: Callable[[Any], Fault | None],
+        check: Check,
     ) -> Any:  # noqa: ANN401
         """Await `call()`, again if need be, until `check` finds nothing wrong with what it gives.
 
@@ -87,13 +89,12 @@ class Sender:
             _check_not_ending(purpose)
             sending.attempts += 1
             try:
-                response = await self._within_budget(call, sending)
+                response, fault = await self._within_budget(call, sending, check)
+                if fault is not None:
+                    raise FaultError(fault)
             except FaultError as error:
                 raise FaultError(self._judge(error.fault, purpose)) from None
             self._is_reached = True
-            fault = check(response)
-            if fault is not None:
-                raise FaultError(replace(fault, reason=redact(fault.reason, self._secrets)))
             return response
 
         async def attempt() -> Any:  # noqa: ANN401
@@ -133,23 +134,30 @@ class Sender:
         self._is_reached = self._is_reached or fault.kind != "absent"
         return fault
 
-    async def _within_budget(self, call: Callable[[], Awaitable[Any]], sending: Sending) -> Any:  # noqa: ANN401
+    async def _within_budget(self, call: Call, sending: Sending, check: Check) -> tuple[Any, Fault | None]:
         """Run one attempt if the run's budget has room for what it may cost."""
         budget, task = sending.purpose.ledger.budget, sending.purpose.task
         if budget is None:
-            return (await self._count(call, sending))[0]
+            response, fault, _ = await self._count(call, sending, check)
+            return response, fault
         price = sending.shape.price
         if price is None:
             raise unknown_price(self._model)
         async with budget.reserve(partial(sending.estimate, budget, price)) as reservation:
-            response, usage = await self._count(call, sending)
-            reservation.spent = usage.cost
-            budget.learn(task, usage.completion_tokens)
-        return response
+            response, fault, used = await self._count(call, sending, check)
+            reservation.spent = used.cost
+            if fault is None:
+                budget.learn(task, used.completion_tokens)
+        return response, fault
 
-    async def _count(self, call: Callable[[], Awaitable[Any]], sending: Sending) -> tuple[Any, Usage]:
-        """Run one attempt, and account for it if it was answered."""
-        start = perf_counter()
+    async def _count(self, call: Call, sending: Sending, check: Check) -> tuple[Any, Fault | None, Usage]:
+        """Run one attempt, and account for it if it was answered.
+
+        Returns:
+            The answer, what is wrong with it, and what it used: of one whose tokens nobody tells an estimate. One that
+            is wrong and tells none was paid for by nobody.
+        """
+        start, shape = perf_counter(), sending.shape
         try:
             with self._silence.watch(self._timeout, "given up"):
                 response = await self._await_kept(call, sending.purpose)
@@ -161,16 +169,21 @@ class Sender:
             sending.seconds_open += perf_counter() - start
         self._gate.note("answered", seconds=perf_counter() - start)
         self._silence.answered()
-        usage = read_usage(response, sending.shape.price, perf_counter() - start)
-        self._rates.settle(sending.shape.sent, usage.prompt_tokens + usage.completion_tokens, usage.completion_tokens)
+        fault, usage = check(response), read_usage(response, shape, perf_counter() - start)
+        if fault is not None:
+            fault = replace(fault, reason=redact(fault.reason, self._secrets))
+        if fault is not None and usage.uncounted:
+            return response, fault, Usage()
+        used = estimate_usage(response, shape) if usage.uncounted else usage
+        self._rates.settle(shape.sent, used.prompt_tokens + used.completion_tokens, used.completion_tokens)
         sending.add(usage)
-        return response, usage
+        return response, fault, used
 
-    async def _await_kept(self, call: Callable[[], Awaitable[Any]], purpose: Purpose) -> Any:  # noqa: ANN401
+    async def _await_kept(self, call: Call, purpose: Purpose) -> Any:  # noqa: ANN401
         """`_await`; of building, whose replies are kept, also for a moment after the run was cancelled."""
         return await (linger(self._await(call)) if purpose.task in _KEPT else self._await(call))
 
-    async def _await(self, call: Callable[[], Awaitable[Any]]) -> Any:  # noqa: ANN401
+    async def _await(self, call: Call) -> Any:  # noqa: ANN401
         """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""
         try:
             async with asyncio.timeout(self._timeout):

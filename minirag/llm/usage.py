@@ -1,24 +1,55 @@
-"""What one answer cost."""
+"""What one answer cost, as its provider tells it, and by an estimate where it does not."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
+from minirag.llm.accounting import Shape
+from minirag.llm.completions import thoughts_of
 from minirag.llm.prices import Price
+from minirag.llm.tokens import estimate_tokens
 from minirag.records import Usage
 
+_FREE = Price(0.0, 0.0, 0.0)
 
-def read_usage(response: Any, price: Price | None, seconds: float) -> Usage:  # noqa: ANN401
-    """The usage of a completion or an embedding; the cost is None without a price or without the number of tokens."""
+
+def read_usage(response: Any, shape: Shape, seconds: float) -> Usage:  # noqa: ANN401
+    """The usage of a completion or an embedding, as it is told.
+
+    Where it is told in part alone, it is uncounted: it has no tokens, and no cost but that of a model which is free.
+    """
     counted = getattr(response, "usage", None)
     sent, received = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
-    cached = _count(getattr(counted, "prompt_tokens_details", None), "cached_tokens")
-    usage = Usage(1, sent, received, min(cached, sent), None, seconds, uncounted=int(sent == 0))
-    known = price is not None and (sent > 0 or price == Price(0.0, 0.0, 0.0))
-    return replace(usage, cost=price.cost(usage)) if price is not None and known else usage
+    if not sent or not (received or shape.mode == "vectors" or (received == 0 and not _written(response))):
+        return Usage(1, cost=0.0 if shape.price == _FREE else None, seconds=seconds, uncounted=1)
+    cached = _count(getattr(counted, "prompt_tokens_details", None), "cached_tokens") or 0
+    usage = Usage(1, sent, received or 0, min(cached, sent), None, seconds)
+    return usage if shape.price is None else replace(usage, cost=shape.price.cost(usage))
 
 
-def _count(counted: Any, name: str) -> int:  # noqa: ANN401
+def estimate_usage(response: Any, shape: Shape) -> Usage:  # noqa: ANN401
+    """The usage of an answer that is told in part or not at all: the rest by an estimate, rather too many."""
+    counted = getattr(response, "usage", None)
+    sent = _count(counted, "prompt_tokens") or shape.sent
+    received = _count(counted, "completion_tokens") or estimate_tokens(_written(response))
+    usage = Usage(1, sent, received, cost=None, uncounted=1)
+    return usage if shape.price is None else replace(usage, cost=shape.price.cost(usage))
+
+
+def _count(counted: Any, name: str) -> int | None:  # noqa: ANN401
     value = counted.get(name) if isinstance(counted, dict) else getattr(counted, name, None)
-    return value if isinstance(value, int) and value > 0 else 0
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _written(response: Any) -> str:  # noqa: ANN401
+    """All that a model wrote: thoughts, calls and refusals, too."""
+    choices = getattr(response, "choices", None)
+    message = getattr(choices[0], "message", None) if choices else None
+    parts = [getattr(message, "content", None), thoughts_of(message), getattr(message, "refusal", None)]
+    for call in getattr(message, "tool_calls", None) or ():
+        parts.append(getattr(getattr(call, "function", None), "arguments", None))
+    return "".join(part if isinstance(part, str) else json.dumps(part, default=str) for part in parts if part)
