@@ -235,6 +235,23 @@ def test_dpr_questions_with_tabs(tmp_path: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["q.csv", "q.tsv"])
+@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+def test_only_line_breaks_end_rows(tmp_path: Path, mark: str, name: str) -> None:
+    text = f"what {mark} is it\t['A']\r\nwho{mark}?\t['B']\n"
+    assert [(e.question, e.answers) for e in read_text(tmp_path, text, name)] == [
+        (f"what {mark} is it", ("A",)),
+        (f"who{mark}?", ("B",)),
+    ]
+    text = f'question,answers\n"two\nlines{mark}",A\n'.replace(",", "\t" if name == "q.tsv" else ",")
+    assert [e.question for e in read_text(tmp_path, text, name)] == [f"two\nlines{mark}"]
+
+
+def test_a_quote_that_is_never_closed_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"q\.csv: is no table: field larger than field limit"):
+        read_text(tmp_path, '"' + "x" * 2**24 + "\n" * 9, "q.csv")
+
+
 def test_natural_questions_open(tmp_path: Path) -> None:
     (example,) = read(tmp_path, [{"question": "who sang it", "answer": ["Linda", "Linda Davis"]}], "NQ-open.dev.jsonl")
     assert (example.question, example.answers) == ("who sang it", ("Linda", "Linda Davis"))

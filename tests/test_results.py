@@ -1,7 +1,10 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -101,9 +104,58 @@ def test_runs_come_back_from_their_file(tmp_path: Path) -> None:
     assert list(json.loads(path.read_text(encoding="utf-8"))) == ["runs"]
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"results": []}, "runs[1]: results is empty"),
+        ({"results": None}, "runs[1].results: input should be a valid array"),
+        ({"strategy": 3}, "runs[1].strategy: input should be a valid string"),
+        ({"passages": "3"}, "runs[1].passages: input should be a valid integer"),
+        ({"settings": []}, "runs[1].settings: input should be an object"),
+        ({"settings": {"options": [1]}}, "runs[1]: settings.options is [1], not an object"),
+        ({"settings": {"limit": "x"}}, "runs[1]: settings.limit is 'x', not a number"),
+        ({"settings": {"scoring": "x"}}, "runs[1]: settings.scoring is 'x', not minirag, kirag, indexrag"),
+        ({"results": [{"id": "q1"}]}, "runs[1]: 'ranks' is missing"),
+    ],
+)
+def test_what_is_wrong_in_a_run_is_named(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    entry = json.loads(json.dumps(RUN.to_dict()))
+    _check_refusal(tmp_path / "runs.json", {"runs": [entry, {**entry, **change}]}, reason)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"usage": None}, "runs[0].results[1].usage: input should be"),
+        ({"f1": "x"}, "runs[0].results[1].f1: input should be a valid number"),
+        ({"ranks": [0]}, "runs[0]: results[1]: a rank is below 1"),
+        ({"ranks": ["a"]}, "runs[0].results[1].ranks[0]: input should be a valid integer"),
+        ({"more": 1}, "unexpected keyword argument 'more'"),
+    ],
+)
+def test_what_is_wrong_in_a_result_is_named(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    entry = json.loads(json.dumps(RUN.to_dict()))
+    entry["results"][1] |= change
+    _check_refusal(tmp_path / "runs.json", {"runs": [entry]}, reason)
+
+
+def _check_refusal(path: Path, content: dict[str, Any], reason: str) -> None:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    with pytest.raises(InputError, match=re.escape(reason)) as raised:
+        read_runs(path)
+    assert str(raised.value).startswith(f"{path}: is no file of runs, as `minirag eval --json` writes it: ")
+
+
+def test_halves_of_characters_come_back(tmp_path: Path) -> None:
+    path = tmp_path / "runs.json"
+    run = replace(RUN, results=(replace(RESULTS[0], answer="a\udce9 \\ud83d \U0001f600"),))
+    write_runs([run], path)
+    assert read_runs(path) == (run,)
+
+
 def test_broken_run_files_are_named(tmp_path: Path) -> None:
     path = tmp_path / "runs.json"
-    for text in ("", "[]", '{"runs": [{}]}'):
+    for text in ("", "[]", "[" * 100_000, '{"runs": [{}]}', '{"results": []}', "{}"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(InputError, match=r"runs\.json: is no file of runs"):
             read_runs(path)

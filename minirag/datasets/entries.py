@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -90,12 +91,13 @@ def _decode(text: str, where: str, *, is_line: bool = False) -> object:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, object]]:
-    lines = _text(path).splitlines(keepends=True)
-    delimiter = "\t" if path.suffix == ".tsv" or "\t" in next(iter(lines), "") else ","
+    text = _text(path)
+    delimiter = "\t" if path.suffix == ".tsv" or "\t" in text.partition("\n")[0] else ","
     csv.field_size_limit(_MOST_IN_A_FIELD)
-    reader = csv.reader(lines, delimiter=delimiter)
+    # Not by splitlines: U+2028 and its like end no row.
+    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
     columns: tuple[str, ...] = ()
-    for row in filter(None, reader):
+    for row in _unbroken(filter(None, reader), path):
         where = f"{path}, line {reader.line_num}"
         if not columns:
             head = tuple(name.strip().lower() for name in row)
@@ -106,6 +108,13 @@ def _rows(path: Path) -> Iterator[tuple[str, object]]:
             raise InputError(f"{where}: has {len(row)} columns, not {len(columns)} ({', '.join(columns)})")
         entry: dict[str, object] = dict(zip(columns, row, strict=True))
         yield where, {name: _unpacked(value) if name.startswith("answer") else value for name, value in entry.items()}
+
+
+def _unbroken(rows: Iterator[list[str]], path: Path) -> Iterator[list[str]]:
+    try:
+        yield from rows
+    except csv.Error as error:
+        raise InputError(f"{path}: is no table: {error}") from error
 
 
 def _unpacked(cell: object) -> object:

@@ -9,14 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from minirag.errors import InputError
+from minirag.evaluation.checking import read_checked
 from minirag.evaluation.describing import describe_run
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
-from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
+from minirag.evaluation.scoring import DEFAULT, SCORINGS, Scoring, scorer
 from minirag.output import Target, write_text
 from minirag.records import Failure, Usage
 from minirag.wording import dollars
 
 DEPTHS = (2, 3, 5, 10)
+_NO_RUNS = "is no file of runs, as `minirag eval --json` writes it"
 RUN_HEAD = (
     *("data set", "strategy", "model", "questions"),
     *(f"R@{k}" for k in DEPTHS),
@@ -196,13 +198,38 @@ def read_runs(path: str | Path) -> tuple[Run, ...]:
     """Read what `write_runs` wrote.
 
     Raises:
-        InputError: If the file cannot be read or is not of that form.
+        InputError: If the file cannot be read or is not of that form; the message names the field.
     """
-    try:
-        entries = json.loads(Path(path).read_text(encoding="utf-8"))["runs"]
-        return tuple(Run.from_dict(entry) for entry in entries)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is no file of runs, as `minirag eval --json` writes it: {error!r}") from error
+    entries = read_checked(Path(path), dict[str, tuple[Run, ...]], _NO_RUNS).get("runs")
+    if entries is None:
+        raise InputError(f"{path}: {_NO_RUNS}: runs is missing")
+    runs = []
+    for number, entry in enumerate(entries):
+        try:
+            runs.append(Run.from_dict(entry))
+            _check(runs[-1])
+        except KeyError as error:
+            raise InputError(f"{path}: {_NO_RUNS}: runs[{number}]: {error} is missing") from error
+        except (TypeError, InputError) as error:
+            raise InputError(f"{path}: {_NO_RUNS}: runs[{number}]: {error}") from error
+    return tuple(runs)
+
+
+def _check(run: Run) -> None:
+    """What a run must be beyond the types of its fields."""
+    settings = run.settings
+    if not run.results:
+        raise InputError("results is empty")
+    if settings.get("scoring", DEFAULT) not in SCORINGS:
+        raise InputError(f"settings.scoring is {settings['scoring']!r}, not {', '.join(SCORINGS)}")
+    if not isinstance(settings.get("options") or {}, dict):
+        raise InputError(f"settings.options is {settings['options']!r}, not an object")
+    for name in ("k", "limit"):
+        if not isinstance(settings.get(name), int | None):
+            raise InputError(f"settings.{name} is {settings[name]!r}, not a number")
+    for number, result in enumerate(run.results):
+        if any(rank is not None and rank < 1 for rank in (*result.ranks, result.answer_rank)):
+            raise InputError(f"results[{number}]: a rank is below 1")
 
 
 def table(runs: Sequence[Run]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 from tqdm import tqdm
 
 from minirag.errors import InputError
+from minirag.evaluation.checking import read_checked
 from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.fresh import run_fresh
 from minirag.evaluation.results import format_table
@@ -153,10 +154,11 @@ def read_scaling(path: Path) -> Scaling:
     Raises:
         InputError: If the file cannot be read or is not of that form.
     """
-    try:
-        return Scaling.from_dict(json.loads(path.read_text(encoding="utf-8"))["scaling"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"{path}: is no file of scaling, as `minirag bench --scaling` writes it: {error!r}") from error
+    what = "is no file of scaling, as `minirag bench --scaling` writes it"
+    found = read_checked(path, dict[str, Scaling], what).get("scaling")
+    if found is None:
+        raise InputError(f"{path}: {what}: scaling is missing")
+    return Scaling.from_dict(found)
 
 
 def _measure(source: Path, scratch: Path, size: int) -> ScalePoint:

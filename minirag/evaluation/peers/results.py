@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from minirag.errors import InputError
+from minirag.evaluation.checking import read_checked
 from minirag.evaluation.results import format_table
 from minirag.output import write_text
 
@@ -145,12 +146,12 @@ class Comparison:
         Raises:
             InputError: If it is something else.
         """
-        try:
-            entry = json.loads(path.read_text(encoding="utf-8"))["peers"]
-            results = tuple(PeerResult.from_dict(result) for result in entry["results"])
-            return cls(entry["dataset"], entry["encoder"], entry["machine"], results)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InputError(f"{path}: is no file of `python -m minirag.evaluation.peers --json`: {error!r}") from error
+        what = "is no file of `python -m minirag.evaluation.peers --json`"
+        entry = read_checked(path, dict[str, Comparison], what).get("peers")
+        if entry is None:
+            raise InputError(f"{path}: {what}: peers is missing")
+        results = tuple(PeerResult.from_dict(result) for result in entry["results"])
+        return cls(entry["dataset"], entry["encoder"], entry["machine"], results)
 
     def table(self) -> str:
         """A Markdown table for each corpus; calls and tokens for 1,000 passages. A peer's ways share its first row."""

@@ -85,7 +85,7 @@ def _goals(runs: Sequence[Run]) -> Iterator[list[str]]:
     seconds, size, passages = (
         figure_of(dataset, "IndexRAG", metric) for metric in ("retrieval seconds", "index MB", "passages")
     )
-    if seconds is None or size is None or passages is None:
+    if seconds is None or size is None or passages is None or not runs[0].passages:
         return
     for run in runs:
         taken = run.to_summary()["retrieval_seconds_per_question"]
