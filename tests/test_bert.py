@@ -12,8 +12,9 @@ torch = need("torch")
 
 from minirag.encoder import OnnxEncoder  # noqa: E402  what follows needs torch
 from minirag.training.bert import BertEncoder  # noqa: E402
-from minirag.training.export import export_encoder, read_bert, read_tokenizer  # noqa: E402
+from minirag.training.export import export_encoder  # noqa: E402
 from minirag.training.settings import TrainingSettings  # noqa: E402
+from minirag.training.sources import read_bert, read_tokenizer  # noqa: E402
 from minirag.training.states import States  # noqa: E402
 from tests.tiny_bert import POSITIONS, WIDTH, WORDS, make_weights, write_source  # noqa: E402
 

@@ -145,7 +145,7 @@ def test_other_architectures_are_refused(source: Path, tmp_path: Path) -> None:
         export_encoder(tmp_path, tmp_path / "out", name="x")
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     (tmp_path / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}), encoding="utf-8")
-    with pytest.raises(InputError, match="has hidden_act 'relu'; only 'gelu' can be exported"):
+    with pytest.raises(InputError, match="has hidden_act 'relu'; only 'gelu' can be trained or exported"):
         export_encoder(tmp_path, tmp_path / "out", name="x")
     assert not (tmp_path / "out").exists()
 

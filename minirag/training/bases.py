@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirag.errors import InputError
+from minirag.training.folders import written_whole
+from minirag.training.sources import FILES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Arrays = Mapping[str, NDArray[np.float32]]
-
-FILES = ("config.json", "model.safetensors", "tokenizer.json")
 
 
 def find_base(base: str) -> Path:
@@ -53,10 +53,15 @@ def blend(base: Arrays, trained: Arrays, share: float) -> dict[str, NDArray[np.f
 
 
 def write_weights(weights: Arrays, base: Path, folder: Path) -> None:
-    """Write a folder like the base's, with other weights."""
-    from safetensors.numpy import save_file
+    """Write a folder like the base's, with other weights.
 
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("config.json", "tokenizer.json"):
-        shutil.copyfile(base / name, folder / name)
-    save_file({name: np.ascontiguousarray(value) for name, value in weights.items()}, folder / "model.safetensors")
+    Raises:
+        OutputError: When the disk refuses.
+    """
+    from safetensors.numpy import save
+
+    with written_whole(folder, last="model.safetensors") as fresh:
+        for name in ("config.json", "tokenizer.json"):
+            shutil.copyfile(base / name, fresh / name)
+        content = save({name: np.ascontiguousarray(value) for name, value in weights.items()})
+        (fresh / "model.safetensors").write_bytes(content)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from minirag.output import write_text
+
 _CARD = """# {name}
 
 A bi-encoder for minirag: questions, reasoning chains, passages, facts and triples in one space, so that it is both
@@ -51,6 +53,9 @@ def write_card(folder: Path, name: str, settings: Mapping[str, Any], report: Map
         name: The encoder's.
         settings: Of the training.
         report: Of its steps.
+
+    Raises:
+        OutputError: When the disk refuses.
     """
     scores: Mapping[str, Mapping[str, Any]] = report["scores"]
     columns = list(scores)
@@ -72,4 +77,4 @@ def write_card(folder: Path, name: str, settings: Mapping[str, Any], report: Map
         lines="|".join("---" for _ in columns),
         rows="\n".join(f"| {label} | {' | '.join(f'{value:.3f}' for value in values)} |" for label, values in rows),
     )
-    (folder / "model" / "README.md").write_text(text, encoding="utf-8")
+    write_text(folder / "model" / "README.md", text)

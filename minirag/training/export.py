@@ -17,10 +17,12 @@ import click
 import numpy as np
 
 from minirag.encoder import FILES, replace_surrogates
-from minirag.errors import InputError
+from minirag.errors import InputError, OutputError
 from minirag.training.calibrating import random_sequences, watch
-from minirag.training.graph import BertShape, FloatForm, build_encoder
+from minirag.training.folders import written_whole
+from minirag.training.graph import FloatForm, build_encoder
 from minirag.training.quantising import Int8Form
+from minirag.training.sources import POSITIONS, WORDS, read_bert, read_tokenizer
 from minirag.wording import reason_of
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ def export_encoder(
 
     Args:
         source: Holds model.safetensors with a BertModel's state, its config.json and tokenizer.json.
-        target: Made if it is not there; its files of the same names are overwritten.
+        target: Made if it is not there; its files of the same names are replaced once all are written.
         name: What the encoder calls itself.
         max_tokens: The longest input, special tokens included.
         query_prefix: Put before each question.
@@ -56,21 +58,19 @@ def export_encoder(
 
     Raises:
         InputError: If the source is no such model, or max_tokens are more than it has positions for.
+        OutputError: When the disk refuses.
         ValueError: If texts are a single one.
     """
     if isinstance(texts, str):
         raise ValueError("texts are several: give a list")
     weights, shape = read_bert(source)
-    positions = len(weights["embeddings.position_embeddings.weight"])
+    positions = len(weights[POSITIONS])
     if not 3 <= max_tokens <= positions:
         raise InputError(f"max_tokens is {max_tokens}, but {source} has {positions} positions. Give 3 to {positions}")
     tokenizer = read_tokenizer(source)
     form = FloatForm() if floats else Int8Form(watch(weights, shape, _sequences(texts, tokenizer, weights, max_tokens)))
     model = build_encoder(weights, shape, form)
 
-    target.mkdir(parents=True, exist_ok=True)
-    (target / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
-    (target / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
     config: dict[str, Any] = {
         "name": name,
         "weights": "float32" if floats else "int8",
@@ -79,8 +79,11 @@ def export_encoder(
         "query_prefix": query_prefix,
         "document_prefix": document_prefix,
     }
-    _write_config(target, config)
-    _write_config(target, {**config, "fingerprint": take_fingerprint(target)})
+    with written_whole(target, last="config.json") as fresh:
+        (fresh / "model.onnx").write_bytes(model.SerializeToString(deterministic=True))
+        (fresh / "tokenizer.json").write_text(tokenizer.to_str(), encoding="utf-8")
+        _write_config(fresh, config)
+        _write_config(fresh, {**config, "fingerprint": take_fingerprint(fresh)})
 
 
 def take_fingerprint(folder: Path) -> str:
@@ -95,43 +98,6 @@ def take_fingerprint(folder: Path) -> str:
     return digest.hexdigest()[:16]
 
 
-def read_bert(folder: Path) -> tuple[dict[str, NDArray[np.float32]], BertShape]:
-    """The weights and sizes of a BertModel in the form of Hugging Face's transformers.
-
-    Raises:
-        InputError: If files are missing, or it is another architecture.
-    """
-    from safetensors.numpy import load_file
-
-    missing = [name for name in ("config.json", "model.safetensors", "tokenizer.json") if not (folder / name).is_file()]
-    if missing:
-        raise InputError(f"{folder} lacks {', '.join(missing)}")
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    wanted = {"model_type": "bert", "hidden_act": "gelu", "position_embedding_type": "absolute"}
-    for key, value in wanted.items():
-        if config.get(key, value) != value:
-            raise InputError(f"{folder / 'config.json'} has {key} {config[key]!r}; only {value!r} can be exported")
-    tensors = load_file(folder / "model.safetensors")
-    weights = {key.removeprefix("bert."): np.asarray(value, dtype=np.float32) for key, value in tensors.items()}
-    shape = BertShape(
-        layers=int(config["num_hidden_layers"]),
-        heads=int(config["num_attention_heads"]),
-        width=int(config["hidden_size"]),
-        epsilon=float(config["layer_norm_eps"]),
-    )
-    return weights, shape
-
-
-def read_tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder, neither truncating nor padding."""
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
-
-
 def _sequences(
     texts: Sequence[str], tokenizer: Tokenizer, weights: Mapping[str, NDArray[np.float32]], max_tokens: int
 ) -> list[list[int]]:
@@ -142,7 +108,7 @@ def _sequences(
             encoding.ids for encoding in tokenizer.encode_batch_fast([replace_surrogates(text) for text in texts])
         )
         return [ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]] for ids in encoded]
-    words = len(weights["embeddings.word_embeddings.weight"])
+    words = len(weights[WORDS])
     return [*random_sequences(words, max_tokens, opening=ends[0], closing=ends[-1])]
 
 
@@ -181,7 +147,7 @@ def main(source: Path, target: Path, floats: bool, texts: Path | None, name: str
     try:
         lines = read_lines(texts) if texts and not floats else []
         export_encoder(source, target, name=name or target.name, max_tokens=max_tokens, floats=floats, texts=lines)
-    except InputError as error:
+    except (InputError, OutputError) as error:
         raise click.ClickException(str(error)) from error
     size = sum((target / each).stat().st_size for each in FILES)
     click.echo(f"{target}: {size / 1e6:.1f} MB, fingerprint {take_fingerprint(target)}")

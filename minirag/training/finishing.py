@@ -10,11 +10,13 @@ import numpy as np
 
 from minirag.encoder import OnnxEncoder, replace_surrogates
 from minirag.errors import InputError
+from minirag.output import write_text
 from minirag.training.bases import find_base
 from minirag.training.card import write_card
-from minirag.training.export import export_encoder, read_tokenizer
+from minirag.training.export import export_encoder
 from minirag.training.lessons import cut_chains
-from minirag.training.making import FLOAT, MODEL, TEXTS, WEIGHTS, Making, load_model, questions_of, report
+from minirag.training.making import FLOAT, MODEL, TEXTS, WEIGHTS, Making, is_done, load_model, questions_of, report
+from minirag.training.sources import read_tokenizer
 from minirag.training.validating import Validation
 
 if TYPE_CHECKING:
@@ -38,11 +40,11 @@ def export(making: Making) -> None:
         InputError: If there are no weights yet, or no chains.
     """
     source = making.folder / WEIGHTS
-    if not source.is_dir():
+    if not is_done(making, "train"):
         raise InputError(f"{source} is missing: it is what the step 'train' leaves. Run that step first")
     settings = making.settings
     texts = _typical_texts(making)
-    (making.folder / TEXTS).write_text("".join(f"{text}\n" for text in texts), encoding="utf-8")
+    write_text(making.folder / TEXTS, "".join(f"{text}\n" for text in texts))
     for name, floats in ((MODEL, False), (FLOAT, True)):
         with making.progress.stage(f"exporting {name}", 1) as count:
             export_encoder(
@@ -82,7 +84,7 @@ def evaluate(making: Making) -> dict[str, Any]:
     train, dev = questions_of(making)
     base = find_base(making.settings.base)
     untrained = folder / "untrained"
-    if not (untrained / "model.onnx").exists():
+    if not (untrained / "config.json").exists():  # it comes last
         export_encoder(base, untrained, name="untrained", max_tokens=making.settings.max_tokens, floats=True)
     encoders = {"untrained": untrained, "float32": folder / FLOAT, "int8": folder / MODEL}
     validation = Validation(dev or train, seed=making.settings.seed)

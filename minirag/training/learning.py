@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +21,7 @@ from minirag.training.lessons import Lesson
 from minirag.training.negatives import Candidates
 from minirag.training.settings import TrainingSettings
 from minirag.training.states import States
+from minirag.wording import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -211,8 +213,12 @@ class Learning:
         if not path.exists():
             (self._folder / LOG).write_text("", encoding="utf-8")
             return
-        state = torch.load(path, weights_only=True)
-        if state["signature"] != self._signature:
+        try:
+            state = torch.load(path, weights_only=True)
+            signature = state["signature"]
+        except Exception as error:  # what torch raises on a damaged file is not said
+            raise InputError(f"{path} is damaged: {one_line(str(error))}. Delete it to begin anew") from error
+        if signature != self._signature:
             raise InputError(
                 f"{path} is of a training with other settings or questions. Delete it to begin anew, "
                 "or give another folder"
@@ -220,7 +226,7 @@ class Learning:
         self.step, self.best = state["step"], state["best"]
         self.model.load_state_dict(state["weights"], strict=False)
         self._optimizer.load_state_dict(state["optimizer"])
-        kept = [line for line in _lines(self._folder / LOG) if json.loads(line)["step"] <= self.step]
+        kept = [line for line in _lines(self._folder / LOG) if _step_of(line) <= self.step]
         (self._folder / LOG).write_text("".join(kept), encoding="utf-8")
 
     def _note(self, entry: Mapping[str, Any]) -> None:
@@ -245,6 +251,14 @@ def _group(lessons: Sequence[Lesson], settings: TrainingSettings) -> list[tuple[
     return [*((settings.passages, group) for group in passages.values()), *zip(limits, others.values(), strict=True)]
 
 
+def _step_of(line: str) -> float:
+    """Of a line of the log; no step where the process was killed while it wrote the line."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, TypeError, KeyError):
+        return math.inf
+
+
 def _lines(path: Path) -> Iterator[str]:
     if path.exists():
-        yield from path.read_text(encoding="utf-8").splitlines(keepends=True)
+        yield from path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)

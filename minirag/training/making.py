@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from zlib import crc32
 
 from minirag.errors import InputError
+from minirag.output import write_text
 from minirag.progress import Progress
-from minirag.training.export import read_bert
 from minirag.training.lessons import ChainedQuestion
 from minirag.training.settings import TrainingSettings
 from minirag.training.silver_files import read_questions
+from minirag.training.sources import read_bert
 
 if TYPE_CHECKING:
     from minirag.training.bert import BertEncoder
@@ -97,8 +98,28 @@ def load_model(folder: Path, *, frozen: int) -> BertEncoder:
 
 
 def report(making: Making, more: dict[str, Any]) -> dict[str, Any]:
-    """Add to the report; gives all of it."""
+    """Add to the report; gives all of it.
+
+    Raises:
+        InputError: If what is there is no report.
+        OutputError: When the disk refuses.
+    """
     path = making.folder / REPORT
-    known = {**(json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}), **more}
-    path.write_text(json.dumps(known, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    known = {**_read_object(path), **more}
+    write_text(path, json.dumps(known, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return known
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    """A JSON object, or none where there is no file.
+
+    Raises:
+        InputError: If the file holds something else.
+    """
+    try:
+        found = json.loads(path.read_bytes()) if path.exists() else {}
+    except ValueError as error:
+        raise InputError(f"{path} is damaged: {error}. Delete it, and run the same command again") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{path} is damaged: it holds no JSON object. Delete it, and run the same command again")
+    return found

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
 from minirag.datasets import Example, read_examples
 from minirag.errors import InputError, LLMSetupError, MiniragError
 from minirag.models import OFFLINE
+from minirag.output import write_whole
 from minirag.records import Failure
 from minirag.training.bases import blend, find_base, write_weights
 from minirag.training.borrowing import borrow_passages
-from minirag.training.export import read_bert, read_tokenizer
 from minirag.training.lessons import ChainedQuestion, cut_chains
 from minirag.training.making import CHAINS, VECTORS, WEIGHTS, Making, load_model, questions_of, report
 from minirag.training.negatives import Candidates, texts_to_encode
@@ -23,6 +25,7 @@ from minirag.training.passages import Triples, read_passages
 from minirag.training.picking import pick_chain
 from minirag.training.silver import build_chain, supports_of
 from minirag.training.silver_files import write_questions
+from minirag.training.sources import read_bert, read_tokenizer
 from minirag.training.validating import Validation
 
 if TYPE_CHECKING:
@@ -110,7 +113,14 @@ def mine(making: Making) -> None:
                 vectors = states.encode([texts[place][0] for place in shard], kind).cpu().numpy()
                 rows.update(zip(shard, vectors, strict=True))
                 count(len(shard))
-    np.save(making.folder / VECTORS, np.stack([rows[place] for place in range(len(texts))]).astype(np.float16))
+    found = np.stack([rows[place] for place in range(len(texts))]).astype(np.float16)
+    write_whole(making.folder / VECTORS, partial(_write_array, found))
+
+
+def _write_array(array: NDArray[np.float16], file: IO[bytes]) -> None:
+    content = BytesIO()  # numpy's own writing of a file passes over a full disk
+    np.save(content, array)
+    file.write(content.getbuffer())
 
 
 def learn(making: Making) -> None:
@@ -146,7 +156,15 @@ def learn(making: Making) -> None:
 def _read_vectors(path: Path, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
     if not path.exists():
         raise InputError(f"{path} is missing: it is what the step 'negatives' leaves. Run that step first")
-    rows = np.load(path).astype(np.float32)
+    try:
+        rows = np.asarray(np.load(path), dtype=np.float32)
+    except (ValueError, EOFError, OSError) as error:  # what numpy raises is not said
+        raise InputError(f"{path} is damaged: {error}. Make it anew: --stage negatives") from error
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise InputError(f"{path} is damaged: it holds no vectors. Make it anew: --stage negatives")
     if len(rows) != len(texts):
-        raise InputError(f"{path} has {len(rows)} vectors for {len(texts)} texts: it is of other chains. Delete it")
+        raise InputError(
+            f"{path} has {len(rows)} vectors for {len(texts)} texts: it is of other chains. "
+            "Make it anew: --stage negatives"
+        )
     return dict(zip(texts, rows, strict=True))
