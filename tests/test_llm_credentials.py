@@ -138,14 +138,88 @@ def test_an_address_is_split(address: str, without: str, authorization: str | No
 
 def test_what_no_message_may_hold() -> None:
     found = find_secrets(
-        key="abc",
+        key="abcd",
         api_base="http://usr:p%40ss-word@host/v1",
-        headers={"X-Api-Key": "in-a-header", "Accept-Language": "de"},
-        deployments=[{"litellm_params": {"api_key": "of-a-deployment", "api_base": "http://u:pw@host"}}],
+        options={
+            "extra_headers": {"X-Api-Key": "in-a-header", "Accept-Language": "de", "Cookie": "a=in-a-cookie; b=other"},
+            "aws_session_token": "of-amazon",
+            "vertex_credentials": '{"type": "service_account", "private_key": "of-google\\nline"}',
+            "max_tokens": 100,
+            "stop": "nothing secret",
+        },
+        deployments=[
+            {
+                "litellm_params": {
+                    "api_key": "of-a-deployment",
+                    "api_base": "http://u:pw@host",
+                    "extra_headers": {"Authorization": f"Basic {ENCODED}"},
+                }
+            }
+        ],
     )
-    encoded = b64encode(b"u:pw").decode()
-    assert found == ("abc", ENCODED, "p%40ss-word", "p@ss-word", "in-a-header", "of-a-deployment", encoded)
-    assert find_secrets(key=None, api_base="http://[broken", headers=None) == ()
+    assert found == (
+        *("abcd", ENCODED, "p%40ss-word", "p@ss-word", "in-a-header"),
+        *("a=in-a-cookie; b=other", "in-a-cookie", "other"),
+        *("of-amazon", "of-google\nline", r"of-google\nline", "line"),
+        *(b64encode(b"u:pw").decode(), "of-a-deployment", f"Basic {ENCODED}"),
+    )
+    assert find_secrets(key=None, api_base="http://[broken", options={}) == ()
+
+
+@pytest.mark.parametrize("key", ["x", "-", "none", "EMPTY", "sk-test", "not-needed"])
+def test_what_only_stands_in_the_place_of_a_key_is_no_secret(key: str) -> None:
+    assert find_secrets(key=key, api_base=None, options={}) == ()
+
+
+def test_a_short_secret_is_redacted_as_a_word_alone() -> None:
+    assert redact("max_tokens, tokens and hunter2.", ["tokens", "hunter2"]) == "max_tokens, [key] and [key]."
+    assert redact("xhunter-hush-1y", ["hunter-hush-1"]) == "x[key]y"
+
+
+@pytest.mark.parametrize("key", ["x", "tokens", "max_tokens", "max_completion_tokens"])
+def test_a_key_that_is_in_the_providers_words_does_not_keep_them_from_being_understood(key: str) -> None:
+    def serve(request: Request) -> Served:
+        said = "max_tokens is not supported with this model, use max_completion_tokens"
+        return status(400, said) if "max_tokens" in request.body else Served(text="Oslo")
+
+    with Loopback(serve) as server:
+        assert ask(api_base=server.api_base, api_key=key, max_tokens=100) == "Oslo"
+    assert "max_completion_tokens" in server.requests[1].body
+
+
+@pytest.mark.parametrize("name", ["Authorization", "X-My-Key"])
+def test_a_server_that_repeats_a_header_without_its_scheme_leaks_nothing(name: str) -> None:
+    def serve(request: Request) -> Served:
+        return status(401, f"not for <{request.headers[name.lower()].removeprefix('Bearer ')}>")
+
+    with Loopback(serve) as server, pytest.raises(LLMSetupError, match=r"not for <\[key\]>"):
+        ask(api_base=server.api_base, extra_headers={name: "Bearer zq7-hush-hush-451"})
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+def test_an_option_that_is_a_secret_by_its_name_is_in_no_error() -> None:
+    def serve(request: Request) -> Served:
+        return status(401, f"not for <{request.headers['authorization'].removeprefix('Bearer ')}>")
+
+    with Loopback(serve) as server:
+        options: dict[str, Any] = {"azure_ad_token": "zq7-hush-hush-451", "api_version": "2024-06-01"}
+        llm = LLM("azure/dep", api_base=server.api_base, retries=Retries(attempts=1), **options)
+        with pytest.raises(LLMSetupError, match=r"not for <\[key\]>"):
+            asyncio.run(text(llm, Ledger()))
+
+
+@pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning")
+def test_a_deployments_headers_are_in_no_error() -> None:
+    litellm: Any = import_litellm()
+    with Loopback(lambda request: status(401, f"not for <{request.headers['x-my-key']}>")) as server:
+        deployment = {
+            "model": "hosted_vllm/dep",
+            "api_base": server.api_base,
+            "extra_headers": {"X-My-Key": "zq7-hush-hush-451"},
+        }
+        router = litellm.Router(model_list=[{"model_name": "group", "litellm_params": deployment}])
+        with pytest.raises(LLMError, match=r"not for <\[key\]>"):
+            asyncio.run(text(LLM(router, retries=Retries(attempts=1)), Ledger()))
 
 
 def test_what_looks_like_basic_credentials_is_redacted() -> None:

@@ -139,17 +139,17 @@ class Accepted:
 
 def _refused(fault: Fault, request: Request) -> str | None:
     """The name of what the provider refused among the parameters that were sent."""
-    sent = request.parameters
+    sent, said = request.parameters, fault.unredacted or fault.reason
     field = (fault.parameter or "").split(".")[0]
     if field in sent:
         return field
-    named = [name for name in sent if re.search(rf"\b{re.escape(name)}\b", fault.reason)]
+    named = [name for name in sent if re.search(rf"\b{re.escape(name)}\b", said)]
     if named:
-        return min(named, key=fault.reason.index)
-    if "stream" in sent and _STREAM_WORDS.search(fault.reason):
+        return min(named, key=said.index)
+    if "stream" in sent and _STREAM_WORDS.search(said):
         return "stream"
     formed = next((name for name in _FORM_PARAMETERS if name in sent), None)
-    return formed if _FORMAT_WORDS.search(fault.reason) else None
+    return formed if _FORMAT_WORDS.search(said) else None
 
 
 def _with_schema(messages: Sequence[Message], reply: type[BaseModel]) -> list[Message]:

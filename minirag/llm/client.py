@@ -129,7 +129,7 @@ class LLM:
             secrets=find_secrets(
                 key=key,
                 api_base=api_base,
-                headers=parameters.get("extra_headers"),
+                options=parameters,
                 deployments=deployments_of(given),
             ),
         )

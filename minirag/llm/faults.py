@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal
@@ -48,6 +48,7 @@ _SECRETS = re.compile(
     r"|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
 )
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_LONG = 8  # letters of a secret that is one wherever it stands
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
 UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
 _NO_HEADER = re.compile(r"control character detected in headers|illegal header value", re.IGNORECASE)
@@ -76,6 +77,7 @@ class Fault:
         wait: Seconds that the provider asks to wait, None if it does not say.
         parameter: The parameter that the provider names as refused, if it names one in a field.
         status: The HTTP status, if there was one.
+        unredacted: The reason as it came, to learn from and never to be told: a key may be part of any word.
     """
 
     kind: FaultKind
@@ -83,6 +85,7 @@ class Fault:
     wait: float | None = None
     parameter: str | None = None
     status: int | None = None
+    unredacted: str = field(default="", repr=False, compare=False)
 
     @property
     def is_tried_again(self) -> bool:
@@ -134,12 +137,14 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
         if absence is not None:
             return Fault("absent", one_line(redact(absence, secrets)))
     is_broken = kind == "transient" and _is_programming_error(error)
+    reason = _reason(error, text)
     return Fault(
         kind="broken" if is_broken else kind,
-        reason=one_line(redact(_reason(error, text), secrets)) or type(error).__name__,
+        reason=one_line(redact(reason, secrets)) or type(error).__name__,
         wait=_asked_wait(error, text),
         parameter=getattr(error, "param", None),
         status=None if is_broken else status,
+        unredacted=one_line(reason),
     )
 
 
@@ -154,9 +159,12 @@ def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """The text with `secrets`, the environment's keys, and whatever looks like a key replaced by "[key]"."""
-    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value.strip()) >= 8]
-    for value in sorted([*named, *secrets], key=len, reverse=True):
-        text = text.replace(value.strip(), "[key]")
+    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value.strip()) >= _LONG]
+    for value in sorted({secret.strip() for secret in (*named, *secrets)}, key=len, reverse=True):
+        if len(value) >= _LONG:
+            text = text.replace(value, "[key]")
+        elif value:  # not as a part of a word
+            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "[key]", text)
     return _SECRETS.sub("[key]", text)
 
 
