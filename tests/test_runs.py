@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minirag import Index
+from minirag import Document, Index, Prompts
+from minirag.encoder import SHIPPED
 from minirag.errors import InputError, LLMSetupError
 from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.measured_files import find_measured
@@ -102,7 +105,7 @@ def test_settings_and_versions_are_kept(index: Index) -> None:
         "options": {"k_b": 1},
         "dataset": "demo",
         "encoder": index.info().encoder,
-        "index_bytes": index.info().bytes,
+        "encoder_fingerprint": index.encoder.fingerprint,
         "limit": 3,
         "seed": 5,
         "concurrency": 1,
@@ -114,6 +117,7 @@ def test_settings_and_versions_are_kept(index: Index) -> None:
             "facts": index.info().facts,
             "bridges": index.info().bridges,
             "triples": index.info().triples,
+            "content": index.snapshot.digest,
             "calls": 0,
             "tokens": 0,
             "cost": 0.0,
@@ -252,5 +256,105 @@ def test_each_task_goes_to_its_own_model(path: Path) -> None:
 
 def test_runs_by_two_encoders_lie_side_by_side(index: Index, tmp_path: Path) -> None:
     run = evaluate(DEMO, index, strategy="naive", limit=1, read=False, progress=False)
-    other = replace(run, settings={**run.settings, "encoder": "another"})
-    assert save_run(run, tmp_path) != save_run(other, tmp_path)
+    others: list[dict[str, Any]] = [
+        {},
+        {"encoder": "another"},
+        {"encoder_fingerprint": "0" * 16},
+        {"models": {"think": "x"}},
+    ]
+    others.append({"prompts": {"read": {"language": "French"}}})
+    saved = [save_run(replace(run, settings={**run.settings, **other}), tmp_path) for other in others]
+    assert len(set(saved)) == 5
+
+
+# --- what results depend on ----------------------------------------------------------------------------------------
+
+
+def logs_in(folder: Path) -> int:
+    return len(list(folder.glob("*.jsonl")))
+
+
+def test_results_of_another_encoder_of_that_name_are_not_taken(path: Path, tmp_path: Path) -> None:
+    (tmp_path / "encoder").mkdir()
+    for file in SHIPPED.iterdir():
+        (tmp_path / "encoder" / file.name).write_bytes(file.read_bytes())
+    config = json.loads((SHIPPED / "config.json").read_text(encoding="utf-8")) | {"fingerprint": "f" * 16}
+    (tmp_path / "encoder" / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    build_index(DEMO, tmp_path / "other.usearch", encoder=tmp_path / "encoder", model="offline", progress=False)
+    runs = []
+    for place in (path, tmp_path / "other.usearch"):
+        with Index(place, mode="r", model="offline") as index:
+            runs.append(evaluate(DEMO, index, limit=1, read=False, resume=tmp_path, progress=False))
+    assert runs[0].settings["encoder"] == runs[1].settings["encoder"]
+    assert runs[0].settings["index"]["content"] == runs[1].settings["index"]["content"]
+    assert logs_in(tmp_path) == 2
+    assert save_run(runs[0], tmp_path) != save_run(runs[1], tmp_path)
+
+
+def test_results_are_of_what_the_index_holds_and_not_of_its_bytes(path: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.usearch"
+    copy.write_bytes(path.read_bytes())
+
+    def ask() -> tuple[int, str]:
+        with Index(copy, mode="r", model="offline") as index:
+            run = evaluate(DEMO, index, limit=1, read=False, resume=tmp_path, progress=False)
+        return logs_in(tmp_path), run.settings["index"]["content"]
+
+    _, first = ask()
+    with Index(copy, model="offline") as index:
+        index.add(Document("new", "Oslo is a city.", "Oslo"), progress=False)
+    assert ask()[0] == 2
+    with Index(copy, model="offline") as index:
+        index.delete("new", progress=False)
+    assert ask() == (2, first)
+    with Index(copy, model="offline") as index:
+        index.compact()
+    assert ask() == (2, first)
+    with Index(copy, model="offline") as index:
+        index.add(replace(DEMO.documents[0], metadata={"year": 1920}), progress=False)
+    assert ask()[0] == 3
+    Index(copy, model="offline", prompts=Prompts.from_dict({"read": {"language": "French"}})).close()
+    assert ask()[0] == 4
+
+
+def test_a_passage_that_is_refused_each_time_does_not_begin_a_run_anew(tmp_path: Path) -> None:
+    """Each indexing tries it again, and counts what that took."""
+    path, refused = tmp_path / "demo.usearch", DEMO.documents[0]
+
+    def serve(request: Request) -> Served:
+        return refusal() if refused.text[:60] in request.prompt and '"extract"' in request.prompt else honest(request)
+
+    with Loopback(serve) as server:
+        reached: dict[str, Any] = {"model": MODEL, "api_base": server.api_base, "api_key": "none"}
+        dataset = replace(DEMO, documents=DEMO.documents[:4], questions=DEMO.questions[:1])
+        dataset = replace(dataset, questions=(replace(DEMO.questions[0], gold_ids=(refused.id,)),))
+        sizes, content = set(), set()
+        for _ in range(3):
+            assert len(build_index(dataset, path, progress=False, **reached).failed) == 1
+            with Index(path, mode="r", **reached) as index:
+                run = evaluate(dataset, index, resume=tmp_path, progress=False)
+            sizes.add(run.index_bytes)
+            content.add(run.settings["index"]["content"])
+        assert server.tasks().count("read") == 1
+    assert (len(sizes), len(content), logs_in(tmp_path)) == (3, 1, 1)
+
+
+def test_two_runs_at_once_do_not_write_one_log(path: Path, tmp_path: Path) -> None:
+    """The one that comes second is refused before it asks anything; afterwards it goes on from what the first paid."""
+    message = r"demo-indexrag-.*\.jsonl: another run is writing its results there\. Wait until it is done"
+    refused: list[Request] = []
+
+    def serve(request: Request) -> Served:
+        if not refused:
+            with open_with(server, path) as second, pytest.raises(InputError, match=message):
+                evaluate(DEMO, second, limit=3, seed=1, resume=tmp_path, progress=False)
+            refused.append(request)
+        return honest(request)
+
+    with Loopback(serve) as server:
+        with open_with(server, path) as index:
+            evaluate(DEMO, index, limit=4, resume=tmp_path, concurrency=1, progress=False)
+            assert len(server.requests) == 4
+            evaluate(DEMO, index, resume=tmp_path, progress=False)
+        assert len(server.requests) == 10
+    assert len(refused) == 1

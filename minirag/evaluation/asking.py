@@ -94,6 +94,7 @@ class Asking:
             "read": self.read,
             "options": dict(self.options),
             **self._others(),
+            **({"prompts": prompts} if (prompts := self.index.prompts.to_dict()) else {}),
         }
 
     def _others(self) -> dict[str, dict[Thinking, str]]:

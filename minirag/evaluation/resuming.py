@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from minirag.errors import InputError
+from minirag.errors import IndexLockedError, IndexWriteError, InputError, OutputError
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.results import QuestionResult
+from minirag.storage.lock import writer_lock
+from minirag.storage.replacing import write_all
+from minirag.wording import reason_of
 
 HEAD = b'{"conditions": '
 _UNFIT = re.compile(r"[^\w.=+-]+")  # for the name of a file
+_MOST = 150  # bytes of such a name, which may have 255 with its endings
 
 
 def log_in(path: str | Path, conditions: Mapping[str, Any]) -> Path:
@@ -31,7 +37,8 @@ def name_run(conditions: Mapping[str, Any]) -> str:
     drawn = [f"{conditions['limit']}q"] if conditions.get("limit") else []
     told = [conditions["dataset"], conditions["strategy"], *options, conditions["model"], *drawn]
     digest = hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:8]
-    return _UNFIT.sub("_", "-".join(map(str, told)))[:150] + f"-{digest}"
+    name = _UNFIT.sub("_", "-".join(map(str, told))).encode()[:_MOST]
+    return f"{name.decode(errors='ignore')}-{digest}"
 
 
 class Unfinished(NamedTuple):
@@ -50,7 +57,8 @@ class ResultLog:
     """A file of JSON lines: first what the results depend on, then one result a line.
 
     A half-written last line, left by a kill, is overwritten. Questions that failed are not kept: they are asked again.
-    What questions needed of a budget has lines of its own.
+    What questions needed of a budget has lines of its own. One process writes it at a time; for so long, a lock lies
+    beside it.
 
     Attributes:
         path: The file.
@@ -68,25 +76,29 @@ class ResultLog:
             questions: Those of this run. A result of a question that has changed since is asked again.
 
         Raises:
-            InputError: If the file cannot be used, or holds results under other conditions; the message names them.
+            InputError: If the file cannot be used, another process writes it, or it holds results under other
+                conditions; the message names them.
+            OutputError: If it cannot be written.
         """
         self.path = Path(path)
         self._digests = {question.id: _digest(question) for question in questions}
         self.done: dict[str, QuestionResult] = {}
         self.needed: dict[str, float] = {}
         self.unfinished: dict[str, Unfinished] = {}
-        lines, length = self._read()
-        if lines:
-            self._check(lines[0], json.loads(json.dumps(conditions)))
-            self._take(lines[1:])
-        try:
-            self._file = self.path.open("r+b" if lines else "wb")
-            self._file.truncate(length)
-            self._file.seek(length)
-        except OSError as error:
-            raise InputError(f"{self.path}: cannot be written: {error.strerror or error}") from error
-        if not lines:
-            self._write({"conditions": conditions})
+        with ExitStack() as opening:
+            opening.enter_context(_only_writer(self.path))
+            lines, self._length = self._read()
+            if lines:
+                self._check(lines[0], json.loads(json.dumps(conditions)))
+                self._take(lines[1:])
+            try:
+                self._file = opening.enter_context(self.path.open("r+b" if lines else "wb", buffering=0))
+                self._cut_off()
+            except OSError as error:
+                raise self._refused(error) from error
+            if not lines:
+                self._write({"conditions": conditions})
+            self._open = opening.pop_all()
 
     def append(self, result: QuestionResult) -> None:
         """Keep a result, unless its question failed."""
@@ -108,17 +120,39 @@ class ResultLog:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close the file."""
-        self._file.close()
+        """Close the file, and let others write it."""
+        self._open.close()
 
     def _write(self, entry: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(entry, ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
+        """A line at the end; where the disk takes only some of it, none of it.
+
+        Raises:
+            OutputError: When the disk refuses.
+        """
+        line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
+        try:
+            write_all(self._file, line)
+        except OSError as error:
+            with suppress(OSError):
+                self._cut_off()
+            raise self._refused(error) from error
+        self._length += len(line)
+
+    def _cut_off(self) -> None:
+        """Be at the end of the last whole line, with nothing behind it."""
+        self._file.truncate(self._length)
+        self._file.seek(self._length)
+
+    def _refused(self, error: OSError) -> OutputError:
+        kept = ". What it holds is kept, and the same run goes on from there" if self.done or self._length else ""
+        return OutputError(self.path, f"cannot be written: {reason_of(error)}{kept}")
 
     def _read(self) -> tuple[list[dict[str, Any]], int]:
         """The whole lines, and how many bytes they take."""
         if not self.path.exists():
             return [], 0
+        if not self.path.is_file():  # of a device or a pipe there might be no end
+            raise InputError(f"{self.path}: is no file of results that a run left, but a folder or a device")
         try:
             data = self.path.read_bytes()
             length = data.rfind(b"\n") + 1
@@ -150,6 +184,32 @@ class ResultLog:
         if differing:
             told = "; ".join(f"{key} {found.get(key)!r}, now {conditions.get(key)!r}" for key in differing)
             raise InputError(f"{self.path}: holds results of another run ({told}). Delete it, or give another file")
+
+
+@contextmanager
+def _only_writer(path: Path) -> Iterator[None]:
+    """Keep other processes, and other runs of this one, from writing a file.
+
+    Raises:
+        InputError: If somebody else writes it.
+        OutputError: If nobody can.
+    """
+    with ExitStack() as locked:
+        try:
+            locked.enter_context(writer_lock(path))
+        except IndexLockedError as error:
+            who = "another run" if error.holder in (None, os.getpid()) else f"process {error.holder}"
+            raise InputError(
+                f"{path}: {who} is writing its results there. Wait until it is done, which saves asking what both ask, "
+                "or keep these elsewhere: --runs FOLDER (`resume` in Python)"
+            ) from error
+        except IndexWriteError as error:
+            raise OutputError(path, f"cannot be written: {str(error).removeprefix(f'{path}: ')}") from error
+        try:
+            yield
+        finally:  # while it is locked: who has opened the lock by now finds out that it is gone
+            with suppress(OSError):
+                path.with_name(f"{path.name}.lock").unlink()
 
 
 def _digest(question: Question) -> str:

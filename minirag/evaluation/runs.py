@@ -20,7 +20,10 @@ from minirag.records import AddReport, Budget, IndexInfo
 from minirag.storage.store import is_there
 
 # The settings that say what was asked and how, and not of which state of the index.
-ASKED = ("dataset", "encoder", "strategy", "model", "k", "read", "options", "limit", "seed", "scoring")
+ASKED = (
+    *("dataset", "encoder", "encoder_fingerprint", "strategy", "model", "models", "prompts", "k", "read", "options"),
+    *("limit", "seed", "scoring"),
+)
 LIBRARIES = ("minirag", "numpy", "onnxruntime", "tokenizers", "usearch", "openai", "litellm")
 
 
@@ -103,13 +106,15 @@ def evaluate(
 
     Raises:
         ValueError: On a limit, k or concurrency below 1, an unknown strategy or scoring, or a wrong option of it.
-        InputError: If a gold document is not in the index, `resume` is not a file of this very run, the index lacks
-            what the strategy needs, or `max_cost` is given for a model of unknown price.
+        InputError: If a gold document is not in the index, `resume` is not a file of this very run or another
+            process writes it, the index lacks what the strategy needs, or `max_cost` is given for a model of unknown
+            price.
         BudgetExceededError: When the next call might cost more than `max_cost` leaves; what was answered before is in
             `resume`, and `error.report` tells how much that is.
         LLMSetupError: If the model cannot be called at all; what was answered before is in `resume`.
         IndexFileError: If the index cannot be read, or was built with another encoder than is to be had.
         EncoderError: If its encoder cannot be loaded.
+        OutputError: If `resume` cannot be written, from the start or any more; what it holds is kept.
     """
     questions = dataset.sample(limit, seed=seed).questions
     _check_gold(questions, dataset.absent, index)
@@ -121,9 +126,10 @@ def evaluate(
         concurrency = 1 if asking.is_offline else 8
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-    conditions = asking.describe() | {"dataset": dataset.name, "encoder": info.encoder, "index_bytes": info.bytes}
-    versions = library_versions()
-    kept = conditions | {"minirag": versions.get("minirag")}
+    conditions = asking.describe() | {"dataset": dataset.name, **_describe_encoder(index, info)}
+    described, versions = _describe_index(index, info), library_versions()
+    content = {"index_model": info.model, "index_content": described["content"]}
+    kept = conditions | content | {"minirag": versions.get("minirag")}
     path = None if resume is None else log_in(resume, kept)
     with nullcontext() if path is None else ResultLog(path, conditions=kept, questions=questions) as log:
         results = asking.ask_all(questions, log=log, concurrency=concurrency, progress=progress)
@@ -135,16 +141,23 @@ def evaluate(
         results=results,
         index_bytes=info.bytes,
         passages=info.passages,
-        settings=conditions | drawn | {"index_model": info.model, "index": _describe_index(info)},
+        settings=conditions | drawn | {"index_model": info.model, "index": described},
         versions=versions,
     )
 
 
-def _describe_index(info: IndexInfo) -> dict[str, Any]:
-    """What the index holds, and what building it took over its life."""
+def _describe_encoder(index: Index, info: IndexInfo) -> dict[str, str]:
+    """Its name, and by what vectors are the same: the fingerprint, with that of triples' where they have another."""
+    prints = dict.fromkeys((index.encoder.fingerprint, index.aligner.fingerprint))
+    return {"encoder": info.encoder, "encoder_fingerprint": "+".join(prints)}
+
+
+def _describe_index(index: Index, info: IndexInfo) -> dict[str, Any]:
+    """What the index holds, in numbers and as a digest, and what building it took over its life."""
     usage = info.usage
     held = {name: getattr(info, name) for name in ("documents", "passages", "facts", "bridges", "triples")}
     return held | {
+        "content": index.snapshot.digest,
         "calls": usage.calls,
         "tokens": usage.prompt_tokens + usage.completion_tokens,
         "cost": usage.cost,
@@ -158,7 +171,7 @@ def save_run(run: Run, folder: str | Path) -> Path:
     Raises:
         OutputError: If it cannot be written.
     """
-    path = Path(folder) / f"{name_run({key: run.settings[key] for key in ASKED})}.json"
+    path = Path(folder) / f"{name_run({key: run.settings[key] for key in ASKED if key in run.settings})}.json"
     write_runs([run], path)
     return path
 

@@ -70,12 +70,22 @@ class Snapshot:
             Segment(entry, _Reader(self, entry), dimensions=dimensions) for entry in self.contents.segments
         )
         self._header: Mapping[str, Any] = self.contents.header
+        self._digest: str | None = None
         self._through = lru_cache(maxsize=_KEPT_FILTERS)(self._see_through)
 
     @property
     def header(self) -> Mapping[str, Any]:
         """Encoder, aligner, settings and totals, as the commit holds them."""
         return self._header
+
+    @property
+    def digest(self) -> str:
+        """Of what is in it, see `identity.digest_of`; the first time all of it is read."""
+        if self._digest is None:
+            from minirag.storage.identity import digest_of
+
+            self._digest = digest_of(self)
+        return self._digest
 
     def read(self, name: str, section: Section) -> memoryview:
         """The bytes of a section; its checksum is verified the first time.
@@ -111,6 +121,7 @@ class Snapshot:
 
     def _see_through(self, where: Filter) -> Snapshot:
         seen = copy(self)
+        seen._digest = None
         within = self.header["settings"].get("bridge_within")
         seen.segments = see_through(
             self.segments,
