@@ -230,7 +230,9 @@ class OpenIndex(OpenFile):
 
     @staticmethod
     def verify(path: str | PathLike[str]) -> VerifyReport:
-        """Check a whole file: every checksum, record and vector of its last commit. Damage is reported, not raised.
+        """Check all of the last commit: every checksum, record and vector. Damage is reported, not raised.
+
+        Bytes of commits that were replaced are not checked, for nobody reads them.
 
         Args:
             path: The file; nothing is written.

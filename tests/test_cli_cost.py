@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,8 +14,9 @@ from minirag.cli import program
 from minirag.encoder import SHIPPED
 from minirag.evaluation.results import read_runs
 from tests.loopback import Entry, Loopback, Request, Served, honest, status
+from tests.terminals import on_terminal
 
-pty = pytest.importorskip("pty")  # not on Windows
+pytest.importorskip("pty")  # not on Windows
 
 QUESTION = "Who directed Aylwin?"
 REPLY = json.dumps({"found": True, "answer": "Henry Edwards\u0007 directed it.", "items": [1]})
@@ -38,22 +36,6 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(program, [str(argument) for argument in arguments])
-
-
-def on_terminal(*arguments: object) -> str:
-    """What the command shows on a terminal, without colours."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "minirag", *map(str, arguments)]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL, env={**os.environ, "TERM": "dumb"}):
-        os.close(theirs)
-        shown = b""
-        try:
-            while some := os.read(ours, 4096):
-                shown += some
-        except OSError:  # how a terminal ends on Linux
-            pass
-    os.close(ours)
-    return re.sub(r"\x1b\[[\d;]*m", "", shown.decode()).replace("\r\n", "\n")
 
 
 def asked(script: list[Entry], notes: Path, *options: str) -> tuple[str, bool]:

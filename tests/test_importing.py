@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +24,7 @@ from minirag.progress import Progress
 from tests.chained import QUESTION, build_with_strays
 from tests.loopback import Loopback, Request, Served, honest
 from tests.stored import answers_of, contents_of, make_documents, open_offline, shipped_encoder, vectors_of
+from tests.terminals import on_terminal
 
 if TYPE_CHECKING:
     import numpy as np
@@ -373,6 +377,18 @@ def test_export_and_import_through_pipes(original: Index, lines: list[bytes], tm
         f"{copy} holds 12 documents, {info.facts} facts, {info.triples} triples, {info.bridges} bridging facts\n"
     )
     assert runner.invoke(program, ["export", str(copy)]).stdout_bytes == b"".join(lines)
+
+
+def test_export_spares_a_terminal(original: Index, lines: list[bytes]) -> None:
+    pty = pytest.importorskip("pty")  # not on Windows
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "minirag", "export", str(original.path)]
+    refused = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(ours)
+    os.close(theirs)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("Error: name a file by -o FILE; -o - has all of it on this terminal\n")
+    assert on_terminal("export", original.path, "-o", "-").encode() == b"".join(lines)
 
 
 def test_export_to_files(original: Index, tmp_path: Path) -> None:

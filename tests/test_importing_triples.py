@@ -102,6 +102,12 @@ def test_settings_say_how_it_is_built(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ("head,relation\na,b\n", r"x:1: names no column tail or object, only head, relation"),
+        (
+            '<?xml version="1.0"?>\n<graphml/>\n',
+            r"x:1: is XML, and GraphML, which .*, cannot be imported\. What",
+        ),
+        ("\n  <graphml/>\n", r"x:2: is XML"),
+        ('[{"head": "a"}]\n', r"x:1: is a JSON list, not an object a line\. What can be is JSON Lines that"),
         ("head,relation,tail\na,b,c\na,,c\n", r"x:3: relation is missing or blank"),
         ("head,relation,tail\na,b\n", r"x:2: tail is missing or blank"),
         ("head,relation,tail\na,b,c,d\n", r"x:2: has 4 fields, but there are 3 columns"),

@@ -5,12 +5,13 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 import minirag
-from minirag import Document, Index
+from minirag import Answer, Citation, Document, Index
 from minirag.cli import program
 from tests.loopback import Loopback, honest
 
@@ -153,3 +154,9 @@ def test_costs_and_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caps
         usage = index.info().usage
     assert usage.cost == usage.tasks["extract"].cost
     assert "Citation(number=1" in capsys.readouterr().out
+
+
+def test_the_attributes_of_answers_and_citations_are_all_named() -> None:
+    told = README[README.index("An `Answer` has ") : README.index("`str(answer)` is the text")]
+    named = re.findall(r"`(\w+)`", told)
+    assert sorted(named) == sorted(["Answer", *(field.name for kind in (Answer, Citation) for field in fields(kind))])

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from minirag.cli.choices import Choice, Place
 from minirag.cli.options import FILE, index_either_way, json_option, quiet_option, shows_bars
@@ -28,7 +29,12 @@ _FILE_OR_DASH = Place(dir_okay=False, path_type=Path, allow_dash=True)
 )
 @index_either_way
 @click.option(
-    "-o", "--output", type=_FILE_OR_DASH, default="-", show_default=True, metavar="FILE", help="- for standard output."
+    "-o",
+    "--output",
+    type=_FILE_OR_DASH,
+    default="-",
+    metavar="FILE",
+    help="- for standard output [the default, unless that is a terminal].",
 )
 @click.option(
     "--format", type=Choice(FORMATS), help="All of it, or a graph for networkx and Gephi [by the file's ending]."
@@ -42,12 +48,24 @@ def export(*, path: Path, output: Path, format: ExportFormat | None, no_vectors:
     """
     require_index(path)
     require_file(output, "--output", dash=True)
+    _spare_terminal()
     to_stdout = str(output) == "-"
     with Index(path, mode="r", model=OFFLINE) as opened:
         target = sys.stdout.buffer if to_stdout else output
         opened.export(target, format=format, vectors=not no_vectors, progress=shows_bars(quiet=quiet))
     if not quiet and not to_stdout:
         click.echo(f"{output}: {output.stat().st_size / 1e6:,.2f} MB")
+
+
+def _spare_terminal() -> None:
+    """Refuse to pour an export into a terminal, unless that was asked for.
+
+    Raises:
+        click.UsageError: If nobody named an output, and that would be a terminal.
+    """
+    source = click.get_current_context().get_parameter_source("output")
+    if source is ParameterSource.DEFAULT and sys.stdout.isatty():
+        raise click.UsageError("name a file by -o FILE; -o - has all of it on this terminal")
 
 
 @command(

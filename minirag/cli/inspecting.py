@@ -20,7 +20,9 @@ from minirag.wording import count, describe_usage, one_line
 
 @command(epilog="\b\nExample:\n  minirag info notes.usearch\n  minirag info --verify notes.usearch")
 @index_either_way
-@click.option("--verify", "verifies", is_flag=True, help="Check every byte instead, and say what is damaged.")
+@click.option(
+    "--verify", "verifies", is_flag=True, help="Check the whole last commit instead, and say what is damaged."
+)
 @click.option("--documents", "lists", is_flag=True, help="List the ids of all documents instead.")
 @json_option
 def info(*, path: Path, verifies: bool, lists: bool, as_json: bool) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 NAMES = {"head": ("head", "subject"), "relation": ("relation", "predicate"), "tail": ("tail", "object")}
 DOCUMENT = ("document", "document_id")
 _DELIMITERS = ",\t;"
+_READ = "What can be is JSON Lines that `minirag export` wrote, and triples as CSV or JSON Lines"
 
 
 @dataclass(slots=True)
@@ -85,10 +86,20 @@ def gather(lines: Lines) -> dict[str, _Gathered]:
         InputError: When a line cannot be used.
     """
     gathered: dict[str, _Gathered] = {}
+    _refuse_others(lines)
     for row in _json_rows(lines) if lines.first.lstrip().startswith("{") else _csv_rows(lines):
         with lines.naming_errors():
             _add(gathered, row, lines.number)
     return gathered
+
+
+def _refuse_others(lines: Lines) -> None:
+    """Say of what is often tried that it cannot be read, before its first line is taken for a header."""
+    begins = lines.first.lstrip()[:1]
+    if begins == "<":
+        lines.fail(f"is XML, and GraphML, which lacks what an index needs, cannot be imported. {_READ}")
+    if begins == "[":
+        lines.fail(f"is a JSON list, not an object a line. {_READ}")
 
 
 def _add(gathered: dict[str, _Gathered], row: Mapping[str, Any], number: int) -> None:

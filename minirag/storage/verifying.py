@@ -1,4 +1,4 @@
-"""Checking every byte of an index that anything depends on, and telling what could be saved."""
+"""Checking all of an index's last commit, and telling what could be saved."""
 
 from __future__ import annotations
 
