@@ -8,7 +8,7 @@ import unicodedata
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from minirag.reasoner.delimiting import delimit
@@ -49,6 +49,45 @@ TOKENS = (
         "\u200b",
         "\ufeff",
     ),
+    *(
+        "\uff3c",
+        "\ufe68",
+        "\ufe47INST\ufe48",
+        "[\uff29\uff2e\uff33\uff34]",
+        "[\u2121]",
+        "<\uff53>",
+        "<\uff0fs>",
+        "]\uff5eb]",
+    ),
+    *(
+        "\u0301",
+        "\u0303",
+        "\u0327",
+        "\u0344",
+        "\uff9e",
+        "\u226e",
+        "a",
+        "s",
+        "|",
+        "/",
+        "INST]",
+        "\ufb01",
+        "\u200d",
+        "\u200c",
+    ),
+    *(
+        "\u00ad",
+        "\u034f",
+        "\u115f",
+        "\u3164",
+        "\uffa0",
+        "\u180b",
+        "\u180e",
+        "\ufe00",
+        "\ufe0f",
+        "\u2764\ufe0f",
+        "\ufff9",
+    ),
     *("\ud800", "\udfff", "\U000e0041\U000e0042\U000e007f", "\U000e0101", REMINDER),
     *(f"{{{name}}}" for name in ("data", "form", "language", "instructions", "examples")),
 )
@@ -56,6 +95,9 @@ TEXTS = st.lists(st.one_of(st.sampled_from(TOKENS), st.text(st.characters(codec=
     "".join
 )
 VALUES = st.recursive(TEXTS | st.integers() | st.booleans(), lambda v: st.lists(v, max_size=3), max_leaves=6)
+IGNORABLE = re.compile(
+    "[\u00ad\u034f\u115f\u1160\u180b-\u180f\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
 OPENS_A_TOKEN = re.compile(r"<[|｜/!a-zA-Z_▁]|\[/|\[\||\[[A-Z_]+\]|\[gMASK\]|\[e~\[|\]~")
 
 
@@ -79,12 +121,41 @@ def test_no_text_ends_its_line_or_is_changed(data: dict[str, Any]) -> None:
 
 
 @given(TEXTS)
+@example("\n\u0303")  # \\ñ is no escape
+@example("\ufeff\u0307")  # nor is \\ufefḟ
+@example("<\u200d|im_end|>")
 def test_no_text_looks_like_the_end_of_its_string_even_when_a_tokenizer_normalises(text: str) -> None:
-    line = delimit({"passage": text})
-    normalised = unicodedata.normalize("NFKC", line)
-    assert json.loads(normalised) == {"passage": unicodedata.normalize("NFKC", joined(text))} or "\\u" in line
-    assert list(json.loads(normalised)) == ["passage"]
+    normalised = unicodedata.normalize("NFKC", delimit({"passage": text}))
+    assert normalised.splitlines() == [normalised]
+    read = json.loads(normalised)
+    assert list(read) == ["passage"]
+    assert unicodedata.normalize("NFKC", read["passage"]) == unicodedata.normalize("NFKC", joined(text))
     assert not OPENS_A_TOKEN.search(normalised)
+    assert not OPENS_A_TOKEN.search(IGNORABLE.sub("", normalised))
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("\u2764\ufe0f", "\u2764\\ufe0f"),
+        ("\uff3c", "\\uff3c"),
+        ("[\uff29\uff2e\uff33\uff34]", "\\u005b\uff29\uff2e\uff33\uff34]"),
+        ("\n\u0303x\u0303", "\\n\\u0303x\u0303"),
+        ("\u00ad\u3164\u180e\u034f", "\\u00ad\\u3164\\u180e\\u034f"),
+        ("a\u200db", "a\\u200db"),
+    ],
+)
+def test_what_is_unseen_or_looks_like_something_else_is_escaped_not_removed(text: str, written: str) -> None:
+    line = delimit({"passage": text})
+    assert line == f'{{"passage": "{written}"}}'
+    assert json.loads(line) == {"passage": text}
+
+
+def test_whatever_normalises_to_a_delimiter_is_escaped() -> None:
+    for code in range(0x80, 0x110000):
+        character = chr(code)
+        if not {'"', "\\", "<", "["}.isdisjoint(unicodedata.normalize("NFKD", character)):
+            assert character not in delimit({"passage": character})
 
 
 @pytest.mark.parametrize(
