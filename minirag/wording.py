@@ -36,6 +36,13 @@ def reason_of(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
+def cut_name(name: str, *, most: int) -> str:
+    """The beginning of a file's name that has at most so many bytes; a whole name may have 255."""
+    while len(name.encode("utf-8", "surrogatepass")) > most:
+        name = name[:-1]
+    return name
+
+
 def address_in(text: str) -> str | None:
     """The address that stands where a file should, also one that lost a slash as a path did; None for all else."""
     found = _ADDRESS.match(text)

@@ -818,6 +818,46 @@ def test_eval_of_several_sets_keeps_their_indexes_apart(folder: Path) -> None:
     assert run("eval", "one", "two", "--index", "built/one.usearch").exit_code == 2
 
 
+def write_questions(folder: Path, text: str, *, question: str = "Who directed Aylwin?") -> Path:
+    """A data set of one document and one question about it."""
+    folder.mkdir(parents=True)
+    entry = {"id": "5", "question": question, "answers": ["Henry Edwards"], "gold_ids": ["a"]}
+    (folder / "corpus.json").write_text(json.dumps([{"id": "a", "title": "Aylwin", "text": text}]))
+    (folder / "questions.json").write_text(json.dumps([entry]))
+    return folder.relative_to(Path.cwd())
+
+
+def test_eval_says_why_a_document_that_a_question_needs_is_not_there(folder: Path) -> None:
+    people = write_questions(folder / "people", f"{AYLWIN} \ud83d")
+    result = run("eval", people, "--index", "p.usearch", "--no-read", "--quiet")
+    assert (result.exit_code, result.stdout) == (1, "")
+    lines = result.stderr.splitlines()
+    reason = r"text has a lone surrogate, U\+D83D, at character \d+: replace it"
+    assert re.match(rf"failed: a: {reason}", lines[0])
+    needed = r"document 'a', which question '5' \(\"Who directed Aylwin\?\"\) needs, could not be indexed"
+    assert re.match(rf"Error: people: {needed}: {reason}", lines[-1])
+
+
+def test_eval_goes_on_where_what_could_not_be_indexed_is_there_from_before(folder: Path) -> None:
+    people = write_questions(folder / "people", AYLWIN)
+    asked = ("eval", people, "--index", "p.usearch", "--no-read", "--quiet")
+    assert run(*asked).exit_code == 0
+    shutil.rmtree(folder / "people")
+    write_questions(folder / "people", f"{AYLWIN} \ud83d")
+    result = run(*asked)
+    assert (result.exit_code, result.stdout.count("| people ")) == (1, 1)
+    assert result.stderr.startswith("failed: a: text has a lone surrogate")
+
+
+def test_eval_takes_long_names_and_any_question(folder: Path) -> None:
+    long = write_questions(folder / ("数" * 80), AYLWIN, question="Who directed \ud83d Aylwin?")
+    small = write_questions(folder / "small", AYLWIN)
+    result = run("eval", long, small, "--index", "built", "--limit", "1", "--json", "runs.json")
+    assert result.exit_code == 0, result.stderr
+    assert [each.dataset for each in read_runs("runs.json")] == ["数" * 80, "small"]
+    assert run("eval", "minirag-runs", "--report", "report.html").exit_code == 0
+
+
 @pytest.mark.slow
 def test_bench_measures(folder: Path) -> None:
     result = run("bench", "--quick", "--json", "bench.json")

@@ -88,7 +88,11 @@ def test_folder_of_questions_alone(tmp_path: Path) -> None:
         (CORPUS, [{"question": "Who?", "answers": []}], "entry 1: has no answers"),
         (CORPUS, [{"question": "Who?", "answers": ["x", 3]}], "entry 1: an answer is 3, not a text"),
         (CORPUS, [{"question": "Who?", "answers": ["x"], "gold_ids": "d1"}], 'its gold ids are "d1", not a list'),
-        (CORPUS, [{"question": "Who?", "answers": ["x"], "gold_ids": ["d3"]}], "question '1' names .* 'd3', not in"),
+        (
+            CORPUS,
+            [{"question": "Who?", "answers": ["x"], "gold_ids": ["d3"]}],
+            r"question '1' \(\"Who\?\"\) names .* 'd3', not in",
+        ),
         (CORPUS, [QUESTIONS[0], QUESTIONS[0]], r"questions\.json, entry 2: its id 'q1' is also that of entry 1"),
         ([{"id": "d1"}], QUESTIONS, "entry 1: its text is missing"),
         ([{"text": "x"}], QUESTIONS, "entry 1: its id is missing, not a string or a whole number"),
@@ -101,6 +105,12 @@ def test_folder_of_questions_alone(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(tmp_path: Path, corpus: object, questions: object, message: str) -> None:
     with pytest.raises(InputError, match=message):
         load_dataset(write(tmp_path, corpus=corpus, questions=questions))
+
+
+def test_a_sample_takes_any_id(tmp_path: Path) -> None:
+    questions = [{"id": "q\ud83d", "question": "Who?", "answers": ["x"]}, QUESTIONS[1]]
+    dataset = load_dataset(write(tmp_path, corpus=CORPUS, questions=questions))
+    assert {each.id for seed in range(20) for each in dataset.sample(1, seed=seed).questions} == {"q\ud83d", "2"}
 
 
 def test_missing_path(tmp_path: Path) -> None:

@@ -131,7 +131,9 @@ def test_settings_and_versions_are_kept(index: Index) -> None:
 
 def test_gold_documents_must_be_there(index: Index) -> None:
     lost = replace(DEMO.questions[0], gold_ids=("atlantis",))
-    with pytest.raises(InputError, match=r"demo\.usearch: has no document 'atlantis', which question '.*' needs"):
+    with pytest.raises(
+        InputError, match=r"demo\.usearch: has no document 'atlantis', which question '.*' \(\".+\) needs"
+    ):
         evaluate(replace(DEMO, questions=(lost,)), index, progress=False)
 
 

@@ -34,7 +34,7 @@ from minirag.index import Index
 from minirag.records import Budget, Failure
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.strategies import STRATEGIES
-from minirag.wording import dollars
+from minirag.wording import cut_name, dollars
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -200,7 +200,7 @@ def _evaluate_all(
     quiet: bool,
 ) -> Iterator[tuple[Run | None, Sequence[Failure]]]:
     """Index each data set and ask its questions: gives what failed of the indexing, then each run when it is done."""
-    from minirag.evaluation.runs import build_index
+    from minirag.evaluation.runs import build_index, check_indexed
 
     bars = shows_bars(quiet=quiet)
     expected = [
@@ -222,6 +222,7 @@ def _evaluate_all(
             raise
         yield None, built.failed
         with Index(place, mode="r", **arguments) as opened:
+            check_indexed(dataset.sample(settings["limit"], seed=settings["seed"]), opened, built)
             for variant in variants:
                 run = _evaluate_one(dataset, opened, variant, {**settings, "max_cost": budget}, progress=bars)
                 yield run, run.failed
@@ -315,7 +316,7 @@ def _places(datasets: Sequence[Dataset], path: Path) -> list[Path]:
         if path.is_dir():
             raise click.UsageError(f"--index {path} is a folder; give a file for a single data set")
         return [path]
-    places = [path / f"{dataset.name}.usearch" for dataset in datasets]
+    places = [path / f"{cut_name(dataset.name, most=200)}.usearch" for dataset in datasets]
     if len(set(places)) < len(places):
         raise click.UsageError("two of the data sets have the same name, and would share an index")
     require_folder(path, "--index")

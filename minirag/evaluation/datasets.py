@@ -75,6 +75,11 @@ class Dataset:
         return replace(self, questions=tuple(question for question in self.questions if question.id in chosen))
 
 
+def describe_question(question: Question) -> str:
+    """Its id and the beginning of its text: an id may be no more than a place in a file."""
+    return f"question {question.id!r} ({shorten(question.text)})"
+
+
 def load_dataset(path: str | Path) -> Dataset:
     """Read a data set.
 
@@ -115,7 +120,7 @@ def files_of(path: Path) -> list[Path]:
 
 def _draw(seed: int, question_id: str) -> bytes:
     """Where a question stands in the seed's order."""
-    return hashlib.sha256(f"{seed}:{question_id}".encode()).digest()
+    return hashlib.sha256(f"{seed}:{question_id}".encode("utf-8", "surrogatepass")).digest()
 
 
 def _find(folder: Path, stem: str) -> Path | None:
@@ -189,5 +194,6 @@ def _check_gold(examples: Sequence[Example], known: Set[str], path: Path) -> Non
         missing = [gold_id for gold_id in example.gold_ids if gold_id not in known]
         if missing:
             raise InputError(
-                f"{path}: question {example.id!r} names the gold document {missing[0]!r}, not in the corpus"
+                f"{path}: question {example.id!r} ({shorten(example.question)}) names the gold document "
+                f"{missing[0]!r}, not in the corpus"
             )

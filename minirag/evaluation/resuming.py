@@ -18,11 +18,10 @@ from minirag.evaluation.datasets import Question
 from minirag.evaluation.results import QuestionResult
 from minirag.storage.lock import writer_lock
 from minirag.storage.replacing import write_all
-from minirag.wording import reason_of
+from minirag.wording import cut_name, reason_of
 
 HEAD = b'{"conditions": '
 _UNFIT = re.compile(r"[^\w.=+-]+")  # for the name of a file
-_MOST = 150  # bytes of such a name, which may have 255 with its endings
 
 
 def log_in(path: str | Path, conditions: Mapping[str, Any]) -> Path:
@@ -37,8 +36,7 @@ def name_run(conditions: Mapping[str, Any]) -> str:
     drawn = [f"{conditions['limit']}q"] if conditions.get("limit") else []
     told = [conditions["dataset"], conditions["strategy"], *options, conditions["model"], *drawn]
     digest = hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()[:8]
-    name = _UNFIT.sub("_", "-".join(map(str, told))).encode()[:_MOST]
-    return f"{name.decode(errors='ignore')}-{digest}"
+    return cut_name(_UNFIT.sub("_", "-".join(map(str, told))), most=150) + f"-{digest}"
 
 
 class Unfinished(NamedTuple):

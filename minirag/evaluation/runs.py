@@ -11,7 +11,7 @@ from typing import Any
 
 from minirag.errors import InputError
 from minirag.evaluation.asking import Asking
-from minirag.evaluation.datasets import Dataset, Question
+from minirag.evaluation.datasets import Dataset, Question, describe_question
 from minirag.evaluation.results import Run, write_runs
 from minirag.evaluation.resuming import ResultLog, log_in, name_run
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
@@ -192,6 +192,26 @@ def _check_gold(questions: Iterable[Question], absent: frozenset[str], index: In
         missing = [gold_id for gold_id in question.gold_ids if gold_id not in absent and gold_id not in index]
         if missing:
             raise InputError(
-                f"{index.path}: has no document {missing[0]!r}, which question {question.id!r} needs. "
+                f"{index.path}: has no document {missing[0]!r}, which {describe_question(question)} needs. "
                 "Index the data set's corpus first"
+            )
+
+
+def check_indexed(dataset: Dataset, index: Index, built: AddReport) -> None:
+    """Check that no document which a question needs is missing as it could not be indexed.
+
+    Args:
+        dataset: Of the questions that will be asked; see `Dataset.sample`.
+        index: Open.
+        built: What `build_index` did.
+
+    Raises:
+        InputError: If one is; the message has the reason.
+    """
+    reasons = {failure.id: failure.reason for failure in built.failed}
+    for question in dataset.questions:
+        for gold_id in (gold for gold in question.gold_ids if gold in reasons and gold not in index):
+            raise InputError(
+                f"{dataset.name}: document {gold_id!r}, which {describe_question(question)} needs, could not be "
+                f"indexed: {reasons[gold_id]}"
             )
