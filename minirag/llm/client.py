@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 
 from minirag.errors import LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
+from minirag.llm import embeddings
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received, tokens_sent
@@ -231,14 +232,12 @@ class LLM:
         await self._import()
         purpose = Purpose("embed", ledger, _turn())
         response = await self._sender.send(
-            lambda: self._transport.embed(texts), purpose, shape=self._embedding(texts, ledger), check=lambda _: None
+            lambda: self._transport.embed(texts),
+            purpose,
+            shape=self._embedding(texts, ledger),
+            check=lambda answer: embeddings.find_fault(answer, len(texts)),
         )
-        data = getattr(response, "data", None) or []
-        items = [item if isinstance(item, dict) else item.model_dump() for item in data]
-        vectors = {int(item["index"]): [float(x) for x in item["embedding"]] for item in items}
-        if sorted(vectors) != list(range(len(texts))):
-            raise LLMReplyError(self.model, f"sent {len(items)} vectors for {len(texts)} texts")
-        return [vectors[i] for i in range(len(texts))]
+        return embeddings.vectors_of(response)
 
     def check_budget(self, texts: Sequence[str], ledger: Ledger) -> None:
         """See whether the ledger's budget has room for the embedding of all these texts, before the first call.

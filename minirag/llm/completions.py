@@ -8,16 +8,42 @@ from typing import Any
 
 from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Message
-from minirag.llm.faults import Fault, fault_in_answer, one_line
+from minirag.llm.faults import Fault, fault_in_answer, misshapen, one_line
 from minirag.llm.structured import storable_text
 
 
 def find_fault(completion: Any) -> Fault | None:  # noqa: ANN401
-    """What is wrong with an answer that came with status 200 but holds no message."""
+    """What is wrong with an answer that came with status 200: it holds no message, or one of another form.
+
+    Whatever passes can be read by the functions below.
+    """
     choices = getattr(completion, "choices", None)
-    if choices and getattr(choices[0], "message", None) is not None:
-        return None
-    return fault_in_answer(getattr(completion, "error", None))
+    choice = first_of(choices)
+    message = getattr(choice, "message", None)
+    if message is None:
+        error = getattr(completion, "error", None)
+        return fault_in_answer(error) if error or not choices else misshapen("choices without a message")
+    if not hasattr(message, "content"):
+        return misshapen(f"a message that is {_kind_of(message)}")
+    if not isinstance(message.content, str | list | None):
+        return misshapen(f"a content that is {_kind_of(message.content)}")
+    return None
+
+
+def first_of(items: Any) -> Any:  # noqa: ANN401
+    """The first of a list; None where it has none, or is no list."""
+    return items[0] if isinstance(items, list) and items else None
+
+
+def arguments_of(message: Any) -> Any:  # noqa: ANN401
+    """What the first tool was called with, of a message or a piece of one; None where no function was."""
+    function = getattr(first_of(getattr(message, "tool_calls", None)), "function", None)
+    return getattr(function, "arguments", None)
+
+
+def _kind_of(value: Any) -> str:  # noqa: ANN401
+    names = ((str, "a text"), (list, "a list"), (dict, "an object"))
+    return next((name for kind, name in names if isinstance(value, kind)), "a number")
 
 
 def is_cut_off(completion: Any) -> bool:  # noqa: ANN401
@@ -55,11 +81,9 @@ def text_of(completion: Any, model: str, *, is_formed: bool) -> str:  # noqa: AN
     choice = completion.choices[0]
     refusal = getattr(choice.message, "refusal", None)
     if refusal or choice.finish_reason in ("content_filter", "refusal"):
-        raise LLMReplyError(model, f"refused to answer: {one_line(str(refusal or 'content filter'))}")
-    content = _called_with(choice.message) or choice.message.content or ""
-    if isinstance(content, list):  # parts, of which thoughts are no text
-        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-    text = storable_text(str(content)).strip()
+        why = refusal if isinstance(refusal, str) else "content filter"
+        raise LLMReplyError(model, f"refused to answer: {one_line(why)}")
+    text = storable_text(_called_with(choice.message) or _joined(choice.message.content)).strip()
     return text or (_object_at_the_end_of_thoughts(choice.message) if is_formed else "")
 
 
@@ -83,9 +107,21 @@ def _object_at_the_end_of_thoughts(message: Any) -> str:  # noqa: ANN401
 
 def _called_with(message: Any) -> str:  # noqa: ANN401
     """The arguments of the tool that stands for the form of the reply, as JSON; "" if none was called."""
-    calls = getattr(message, "tool_calls", None)
-    arguments = calls[0].function.arguments if calls else ""
-    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+    arguments = arguments_of(message)
+    if isinstance(arguments, dict):  # of servers that write out what should be a text
+        try:
+            return json.dumps(arguments)
+        except (TypeError, ValueError, RecursionError):
+            return ""
+    return arguments if isinstance(arguments, str) else ""
+
+
+def _joined(content: str | list[Any] | None) -> str:
+    """The text of a content that may come in parts, of which thoughts are no text."""
+    if not isinstance(content, list):
+        return content or ""
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def corrected(messages: Sequence[Message], text: str, problem: str, *, form: str | None) -> list[Message]:

@@ -17,7 +17,7 @@ from time import time
 from typing import Any, Literal
 
 FaultKind = Literal[
-    "setup", "transient", "broken", "absent", "outage", "interrupted", "too_long", "refused", "bad_request"
+    "setup", "transient", "broken", "misshapen", "absent", "outage", "interrupted", "too_long", "refused", "bad_request"
 ]
 
 _NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
@@ -69,8 +69,9 @@ class Fault:
 
     Attributes:
         kind: "setup" (no call can succeed), "transient" (try again), "broken" (the client library itself failed,
-            perhaps on an answer that is paid for: tried once more at most), "absent" (no connection came about: tried a
-            few times only, unless somebody answered before), "outage" (not tried, as the provider is gone),
+            perhaps on an answer that is paid for: tried once more at most), "misshapen" (an answer that has not the
+            form of one: likewise), "absent" (no connection came about: tried a few times only, unless somebody answered
+            before), "outage" (not tried, as the provider is gone),
             "interrupted" (in the middle of a reply of which something was shown already), "too_long" and "refused"
             (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
@@ -90,7 +91,7 @@ class Fault:
     @property
     def is_tried_again(self) -> bool:
         """Whether another attempt may do better."""
-        return self.kind in ("transient", "broken", "absent")
+        return self.kind in ("transient", "broken", "misshapen", "absent")
 
     @property
     def outline(self) -> str:
@@ -138,11 +139,12 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
             return Fault("absent", one_line(redact(absence, secrets)))
     is_broken = kind == "transient" and _is_programming_error(error)
     reason = _reason(error, text)
+    parameter = getattr(error, "param", None)
     return Fault(
         kind="broken" if is_broken else kind,
         reason=one_line(redact(reason, secrets)) or type(error).__name__,
         wait=_asked_wait(error, text),
-        parameter=getattr(error, "param", None),
+        parameter=parameter if isinstance(parameter, str) else None,
         status=None if is_broken else status,
         unredacted=one_line(reason),
     )
@@ -151,10 +153,16 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
 def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
     """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none."""
     if not isinstance(error, dict):
-        return Fault("transient", "an answer without content" + (f": {one_line(redact(str(error)))}" if error else ""))
-    code, reason = error.get("code"), one_line(redact(str(error.get("message", error))))
+        told = f": {one_line(redact(_shown(error)))}" if error else ""
+        return Fault("transient", f"an answer without content{told}")
+    code, reason = error.get("code"), one_line(redact(_shown(error.get("message", error))))
     kind: FaultKind = "setup" if code in (401, 402, 404) or _NO_CREDIT.search(reason) else "transient"
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
+
+
+def misshapen(what: str) -> Fault:
+    """The fault of an answer that came with status 200 and has another form than it should."""
+    return Fault("misshapen", f"an answer of another form than it should have: {what}")
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
@@ -201,7 +209,18 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 def _text(error: Exception) -> str:
     body = getattr(error, "body", None)
-    return f"{error} {json.dumps(body, default=str)}" if isinstance(body, dict) else str(error)
+    try:
+        return f"{error} {json.dumps(body, default=str)}" if isinstance(body, dict) else str(error)
+    except RecursionError:
+        return str(error)
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401
+    """A value of JSON as text; nothing bounds how deep a server nests it."""
+    try:
+        return str(value)
+    except RecursionError:
+        return "too deeply nested to be shown"
 
 
 def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
@@ -264,10 +283,10 @@ def _reason(error: Exception, text: str) -> str:
     start = text.find("{")
     try:
         inner = json.loads(text[start:]) if start >= 0 else None
-    except ValueError:
+    except (ValueError, RecursionError):
         inner = None
     if isinstance(inner, dict) and isinstance(inner.get("error"), dict) and inner["error"].get("message"):
-        return str(inner["error"]["message"])
+        return _shown(inner["error"]["message"])
     if isinstance(inner, dict) and inner.get("error") and isinstance(inner["error"], str):  # Ollama's
         return inner["error"]
     cause = error.__cause__  # "Connection error." alone helps nobody
@@ -296,6 +315,6 @@ def _seconds(value: str, unit: float) -> float | None:
     except ValueError:
         try:
             seconds = parsedate_to_datetime(value).timestamp() - time()
-        except ValueError:
+        except (ValueError, OverflowError):  # of no date, and of one in a year or zone that there is not
             return None
     return max(0.0, seconds) if seconds < float("inf") else None  # also drops nan

@@ -18,6 +18,7 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 _MOST_ATTEMPTS = {
     "broken": 2,  # each may be paid for, and code rarely fails by chance
+    "misshapen": 2,  # likewise: servers rarely change the form of what they say
     "absent": 5,  # in two seconds: what was never there is rather misspelt or not started than away for a moment
 }
 

@@ -29,6 +29,10 @@ _log = logging.getLogger(__name__)
 Call = Callable[[], Awaitable[Any]]  # one attempt
 Check = Callable[[Any], Fault | None]  # finds what is wrong with an answer
 _KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
+_UNAVAILABLE = {
+    "interrupted": "the reply broke off in the middle",
+    "outage": "not tried, as the calls before it all gave up",
+}
 
 
 class BadRequestError(LLMReplyError):
@@ -188,7 +192,7 @@ class Sender:
         try:
             async with asyncio.timeout(self._timeout):
                 return await call()
-        except LLMError:  # a function of the user's says itself what it means
+        except (LLMError, FaultError):  # a function of the user's says what it means, as does the reading of a stream
             raise
         except MissingSetupError as error:
             fault = Fault("setup", str(error))
@@ -218,10 +222,10 @@ class Sender:
         if fault.kind == "broken":
             failed = f"the client library itself failed, {error.attempts} times; another release of it may help"
             return LLMUnavailableError(model, f"{failed}: {fault.reason}")
-        if fault.kind == "interrupted":
-            return LLMUnavailableError(model, f"the reply broke off in the middle: {fault.reason}")
-        if fault.kind == "outage":
-            return LLMUnavailableError(model, f"not tried, as the calls before it all gave up: {fault.reason}")
+        if fault.kind == "misshapen":
+            return LLMReplyError(model, f"gave, {error.attempts} times, {fault.reason}")
+        if fault.kind in _UNAVAILABLE:
+            return LLMUnavailableError(model, f"{_UNAVAILABLE[fault.kind]}: {fault.reason}")
         if fault.kind == "too_long":
             return PromptTooLongError(model, f"the prompt is too long: {fault.reason}")
         if fault.kind == "refused":

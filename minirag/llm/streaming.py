@@ -8,7 +8,8 @@ from inspect import isawaitable
 from types import SimpleNamespace
 from typing import Any
 
-from minirag.llm.completions import provider_of, thoughts_of
+from minirag.llm.completions import arguments_of, first_of, provider_of, thoughts_of
+from minirag.llm.faults import FaultError, misshapen
 from minirag.llm.partial import PartialField
 
 Pieces = Any
@@ -52,6 +53,7 @@ async def gather(pieces: Pieces, listener: Listener) -> Any:  # noqa: ANN401
 
     Raises:
         BrokenStreamError: If the pieces end without saying that the reply does.
+        FaultError: If a piece has not the form of one.
     """
     listener.begin()
     whole = await _undivided(pieces)
@@ -93,10 +95,14 @@ class _Reply:
         choices = getattr(chunk, "choices", None)
         if not choices:
             return ""
-        self.finish_reason = getattr(choices[0], "finish_reason", None) or self.finish_reason
-        delta = getattr(choices[0], "delta", None)
-        if refusal := getattr(delta, "refusal", None):
-            self._refusals.append(str(refusal))
+        choice = first_of(choices)
+        if not hasattr(choice, "delta"):
+            raise FaultError(misshapen("a piece whose choices are none"))
+        self.finish_reason = getattr(choice, "finish_reason", None) or self.finish_reason
+        delta = choice.delta
+        refusal = getattr(delta, "refusal", None)
+        if refusal and isinstance(refusal, str):
+            self._refusals.append(refusal)
         self._thoughts.append(thoughts_of(delta))
         text = _text_of(delta)
         self._texts.append(text)
@@ -123,9 +129,7 @@ class _Reply:
 
 def _text_of(delta: Any) -> str:  # noqa: ANN401
     """What a piece adds: to the message, or to the arguments of the tool that stands for the form of the reply."""
-    calls = getattr(delta, "tool_calls", None)
-    text = getattr(getattr(calls[0], "function", None), "arguments", None) if calls else None
-    text = text or getattr(delta, "content", None)
+    text = arguments_of(delta) or getattr(delta, "content", None)
     return text if isinstance(text, str) else ""
 
 
@@ -140,11 +144,8 @@ async def _undivided(pieces: Pieces) -> Any:  # noqa: ANN401
     from openai.types.chat import ChatCompletion
 
     await response.aread()
-    return ChatCompletion.model_construct(**_completion_of(response.json()))
-
-
-def _completion_of(body: Any) -> dict[str, Any]:  # noqa: ANN401
-    return body if isinstance(body, dict) else {}
+    body = response.json()
+    return ChatCompletion.model_construct(**body if isinstance(body, dict) else {})
 
 
 async def _closeable(pieces: Pieces) -> AsyncGenerator[Any, None]:

@@ -62,9 +62,10 @@ def _objects(text: str) -> list[dict[str, Any]]:
         raise UnreadableReplyError("The JSON ends in the middle of a value.")
     try:
         found: Any = json_repair.loads(text)
+        values = found if isinstance(found, list) else [found]
+        return [_storable(value) for value in values if isinstance(value, dict)]
     except (RecursionError, ValueError) as error:
         raise UnreadableReplyError("It cannot be read as JSON.") from error
-    return [_storable(value) for value in (found if isinstance(found, list) else [found]) if isinstance(value, dict)]
 
 
 def _unquoted(text: str) -> str:
@@ -73,7 +74,7 @@ def _unquoted(text: str) -> str:
         return text
     try:
         within = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return within if isinstance(within, str) else text
 
