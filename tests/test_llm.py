@@ -159,7 +159,7 @@ def test_too_few_vectors_are_an_error() -> None:
         return await llm.embed(["one", "two"], ledger=ledger)
 
     body = {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [1.0]}], "model": "e"}
-    with pytest.raises(LLMReplyError, match="openai/any: gave, 2 times, .*: 1 vectors for 2 texts"):
+    with pytest.raises(LLMReplyError, match=r"openai/any: gave, 2 times, .*: 1 vectors for 2 texts"):
         run([Served(body=body)] * 2, embed)
 
 

@@ -153,9 +153,9 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
 def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
     """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none."""
     if not isinstance(error, dict):
-        told = f": {one_line(redact(_shown(error)))}" if error else ""
+        told = f": {one_line(redact(shown(error)))}" if error else ""
         return Fault("transient", f"an answer without content{told}")
-    code, reason = error.get("code"), one_line(redact(_shown(error.get("message", error))))
+    code, reason = error.get("code"), one_line(redact(shown(error.get("message", error))))
     kind: FaultKind = "setup" if code in (401, 402, 404) or _NO_CREDIT.search(reason) else "transient"
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
 
@@ -215,7 +215,7 @@ def _text(error: Exception) -> str:
         return str(error)
 
 
-def _shown(value: Any) -> str:  # noqa: ANN401
+def shown(value: Any) -> str:  # noqa: ANN401
     """A value of JSON as text; nothing bounds how deep a server nests it."""
     try:
         return str(value)
@@ -286,7 +286,7 @@ def _reason(error: Exception, text: str) -> str:
     except (ValueError, RecursionError):
         inner = None
     if isinstance(inner, dict) and isinstance(inner.get("error"), dict) and inner["error"].get("message"):
-        return _shown(inner["error"]["message"])
+        return shown(inner["error"]["message"])
     if isinstance(inner, dict) and inner.get("error") and isinstance(inner["error"], str):  # Ollama's
         return inner["error"]
     cause = error.__cause__  # "Connection error." alone helps nobody

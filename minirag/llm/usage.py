@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
 from minirag.llm.accounting import Shape
-from minirag.llm.completions import thoughts_of
+from minirag.llm.completions import first_of, thoughts_of
+from minirag.llm.faults import shown
 from minirag.llm.prices import Price
 from minirag.llm.tokens import estimate_tokens
 from minirag.records import Usage
@@ -47,9 +47,9 @@ def _count(counted: Any, name: str) -> int | None:  # noqa: ANN401
 
 def _written(response: Any) -> str:  # noqa: ANN401
     """All that a model wrote: thoughts, calls and refusals, too."""
-    choices = getattr(response, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
+    message = getattr(first_of(getattr(response, "choices", None)), "message", None)
+    calls = getattr(message, "tool_calls", None)
     parts = [getattr(message, "content", None), thoughts_of(message), getattr(message, "refusal", None)]
-    for call in getattr(message, "tool_calls", None) or ():
+    for call in calls if isinstance(calls, list) else ():
         parts.append(getattr(getattr(call, "function", None), "arguments", None))
-    return "".join(part if isinstance(part, str) else json.dumps(part, default=str) for part in parts if part)
+    return "".join(part if isinstance(part, str) else shown(part) for part in parts if part)
