@@ -18,11 +18,11 @@ def find_fault(completion: Any) -> Fault | None:  # noqa: ANN401
     Whatever passes can be read by the functions below.
     """
     choices = getattr(completion, "choices", None)
-    choice = first_of(choices)
-    message = getattr(choice, "message", None)
+    message = getattr(first_of(choices), "message", None)
     if message is None:
         error = getattr(completion, "error", None)
-        return fault_in_answer(error) if error or not choices else misshapen("choices without a message")
+        is_empty = not choices or isinstance(choices, list)
+        return fault_in_answer(error) if error or is_empty else misshapen("choices that are no list")
     if not hasattr(message, "content"):
         return misshapen(f"a message that is {_kind_of(message)}")
     if not isinstance(message.content, str | list | None):
