@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from minirag.evaluation.describing import describe_run, differing_traits
+from minirag.evaluation.describing import describe_run, differing_conditions, differing_traits
 from minirag.evaluation.results import QuestionResult, Run, table
 
 
@@ -45,6 +45,32 @@ def test_runs_that_differ_in_nothing_are_numbered() -> None:
         "indexrag (encoder=shipped, run=2)",
         "indexrag (encoder=other)",
     ]
+
+
+def test_runs_with_the_same_traits_tell_vectors_and_index() -> None:
+    runs = [
+        run_of(encoder_fingerprint="a" * 64, index={"content": "c" * 64}),
+        run_of(encoder_fingerprint="b" * 64, index={"content": "c" * 64}),
+        run_of(encoder="other", encoder_fingerprint="d" * 64),
+    ]
+    assert [describe_run(run, runs) for run in runs] == [
+        "indexrag (encoder=shipped, vectors=aaaaaaaa)",
+        "indexrag (encoder=shipped, vectors=bbbbbbbb)",
+        "indexrag (encoder=other)",
+    ]
+    assert differing_conditions(runs[0], runs[1]) == ["encoder"]
+    assert differing_conditions(runs[0], runs[2]) == ["encoder"]
+    assert differing_conditions(runs[0], run_of()) == []  # a file of before, which has no fingerprint
+
+
+def test_models_of_tasks_and_prompts_are_conditions() -> None:
+    runs = [run_of(), run_of(models={"read": "openai/x"}), run_of(prompts={"read": {"system": "Be brief."}})]
+    assert [describe_run(run, runs) for run in runs] == [
+        "indexrag (models=one, prompts=standard)",
+        "indexrag (models=read:openai/x, prompts=standard)",
+        "indexrag (models=one, prompts=19d22e1e)",
+    ]
+    assert differing_conditions(runs[1], runs[2]) == ["models", "prompts"]
 
 
 def test_a_seed_without_a_sample_says_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,8 @@ if TYPE_CHECKING:
     from minirag.evaluation.results import Run
 
 # Those in which two runs that are compared may differ, if it is in one of them alone.
-COMPARED = ("model", "encoder", "indexed_by")
+_COMPARED = ("model", "models", "prompts", "encoder", "indexed_by")
+_SHORT = 8  # characters of a digest
 
 
 def describe_run(run: Run, among: Sequence[Run] = ()) -> str:
@@ -20,11 +23,14 @@ def describe_run(run: Run, among: Sequence[Run] = ()) -> str:
     Args:
         run: Which.
         among: The runs of its table, itself included: where others over its data set are called alike, what they
-            differ in is told, too; their number where that is nothing.
+            differ in is told, too; their number in the table where that is nothing.
     """
     rivals = [other for other in among if other.dataset == run.dataset and _variant(other) == _variant(run)]
     told = differing_traits(run, rivals)
     alike = [other for other in rivals if traits_of(other) == traits_of(run)]
+    marks = list(map(_marks_of, alike))
+    told |= {name: mark for name, mark in _marks_of(run).items() if any(each[name] != mark for each in marks)}
+    alike = [other for other in alike if _marks_of(other) == _marks_of(run)]
     if len(alike) > 1:
         told["run"] = 1 + next((number for number, other in enumerate(alike) if other is run), 0)
     return describe_variant(run.strategy, {**options_of(run), **told}, run.settings.get("k"))
@@ -42,6 +48,8 @@ def traits_of(run: Run) -> dict[str, object]:
     limit = settings.get("limit")
     return {
         "model": run.model,
+        "models": "+".join(f"{task}:{name}" for task, name in (settings.get("models") or {}).items()) or "one",
+        "prompts": _digest_prompts(settings.get("prompts")),
         "encoder": settings.get("encoder", "?"),
         "indexed_by": settings.get("index_model", "?"),
         "scoring": run.scoring,
@@ -49,6 +57,27 @@ def traits_of(run: Run) -> dict[str, object]:
         "read": settings.get("read", True),
         "minirag": run.versions.get("minirag", "?"),
     }
+
+
+def differing_conditions(first: Run, second: Run) -> list[str]:
+    """In which conditions, besides the scoring, two runs differ."""
+    mine, theirs = traits_of(first), traits_of(second)
+    found = [name for name in _COMPARED if mine[name] != theirs[name]]
+    prints = {run.settings.get("encoder_fingerprint") for run in (first, second)} - {None}
+    return [*found, "encoder"] if len(prints) > 1 and "encoder" not in found else found
+
+
+def _marks_of(run: Run) -> dict[str, str]:
+    """What tells runs apart that have the same traits: an encoder's vectors, the index's content."""
+    index = run.settings.get("index") or {}
+    marks = {"vectors": run.settings.get("encoder_fingerprint"), "index": index.get("content")}
+    return {name: str(mark or "?")[:_SHORT] for name, mark in marks.items()}
+
+
+def _digest_prompts(prompts: object) -> str:
+    if not prompts:
+        return "standard"
+    return hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()[:_SHORT]
 
 
 def options_of(run: Run) -> Mapping[str, object]:

@@ -222,8 +222,9 @@ def _check(run: Run) -> None:
         raise InputError("results is empty")
     if settings.get("scoring", DEFAULT) not in SCORINGS:
         raise InputError(f"settings.scoring is {settings['scoring']!r}, not {', '.join(SCORINGS)}")
-    if not isinstance(settings.get("options") or {}, dict):
-        raise InputError(f"settings.options is {settings['options']!r}, not an object")
+    for name in ("options", "models", "index"):
+        if not isinstance(settings.get(name) or {}, dict):
+            raise InputError(f"settings.{name} is {settings[name]!r}, not an object")
     for name in ("k", "limit"):
         if not isinstance(settings.get(name), int | None):
             raise InputError(f"settings.{name} is {settings[name]!r}, not a number")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag.errors import InputError
-from minirag.evaluation.describing import COMPARED, describe_run, is_same_variant, traits_of
+from minirag.evaluation.describing import describe_run, differing_conditions, is_same_variant
 from minirag.evaluation.metrics import all_gold_at, mean, recall_at, reciprocal_rank
 from minirag.evaluation.results import format_table
 
@@ -134,9 +134,9 @@ def comparison_table(runs: Sequence[Run]) -> str:
 def comparison_rows(runs: Sequence[Run]) -> list[list[str]]:
     """The rows of `comparison_table`, under `COMPARISON_HEAD`.
 
-    A run is compared with the first one that asked the same questions under the same conditions: model, encoder, who
-    built the index, scoring. And with the first one of its own strategy and options under all but one of these (not
-    another scoring), which their names then tell.
+    A run is compared with the first one that asked the same questions under the same conditions: models, prompts,
+    encoder, who built the index, scoring. And with the first one of its own strategy and options under all but one of
+    these (not another scoring), which their names then tell.
     """
     rows = []
     for number, second in enumerate(runs):
@@ -159,14 +159,10 @@ def _compared_with(run: Run, earlier: Sequence[Run]) -> list[Run]:
         for other in earlier
         if (other.dataset, other.scoring) == (run.dataset, run.scoring) and {r.id for r in other.results} == ids
     ]
-    alike = [other for other in asked_alike if not _differing(run, other)]
-    nearly = [other for other in asked_alike if len(_differing(run, other)) == 1 and is_same_variant(run, other)]
+    differing = [(other, len(differing_conditions(run, other))) for other in asked_alike]
+    alike = [other for other, count in differing if not count]
+    nearly = [other for other, count in differing if count == 1 and is_same_variant(run, other)]
     return alike[:1] + nearly[:1]
-
-
-def _differing(first: Run, second: Run) -> list[str]:
-    mine, theirs = traits_of(first), traits_of(second)
-    return [name for name in COMPARED if mine[name] != theirs[name]]
 
 
 def _have_in_common(first: Run, second: Run, metric: str) -> bool:
