@@ -154,7 +154,7 @@ def test_a_killed_training_goes_on_and_ends_the_same(made: Path, files: Path, ba
 def test_a_checkpoint_of_other_settings_is_refused(made: Path, files: Path, base: Path) -> None:
     result = train(files, base, made, "--stage", "train", temperature="0.1")
     assert result.exit_code == 1
-    assert "checkpoint.pt is of a training with other settings or questions" in result.output
+    assert "checkpoint.pt is of a training with other settings, questions or base" in result.output
 
 
 @pytest.mark.parametrize("changed", [{"learning_rate": "1e30"}, {"temperature": "1e-44"}])

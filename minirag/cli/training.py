@@ -16,7 +16,7 @@ from minirag.cli.places import require_folder, require_readable
 from minirag.cli.printing import echo_note
 from minirag.cli.running import command
 from minirag.loop import run
-from minirag.models import Models
+from minirag.models import OFFLINE, Models
 from minirag.progress import Progress
 from minirag.records import Ledger
 from minirag.telling import FailedError
@@ -25,6 +25,7 @@ from minirag.wording import did_you_mean
 
 if TYPE_CHECKING:
     from minirag.training.making import Making, Stage
+    from minirag.training.origins import Inputs
 
 SETTINGS = tuple(field.name for field in fields(TrainingSettings) if field.name != "base")
 _STAGES = ("chains", "negatives", "train", "export", "evaluate")  # as in minirag.training.making, which needs torch
@@ -84,6 +85,7 @@ def train(
         import torch
 
         from minirag.training.making import Making
+        from minirag.training.origins import Inputs
     except ImportError as error:
         raise FailedError(f"{_NEEDED} ({error})") from error
     if threads:
@@ -91,33 +93,45 @@ def train(
     require_folder(out, "--out")
     settings = change(PRESETS[preset], [*given, *([f"base={base}"] if base else [])])  # type: ignore[index]  # click checked it
     making = Making(out, settings, name or out.name, Progress(shows_bars(quiet=quiet)))
-    _run(making, files, stages, triples, Models(model, {} if api_base is None else {"api_base": api_base}))
+    models = Models(model, {} if api_base is None else {"api_base": api_base})
+    _run(making, Inputs(files, triples, model or OFFLINE), stages, models)
     if not quiet:
         click.echo(f"{out / 'model'}: open it with Index(..., encoder={str(out / 'model')!r})")
 
 
-def _run(making: Making, files: Sequence[Path], wanted: Sequence[Stage], triples: Path | None, models: Models) -> None:
+def _run(making: Making, inputs: Inputs, wanted: Sequence[Stage], models: Models) -> None:
+    from minirag.training.bases import check_base
+    from minirag.training.making import STAGES
+    from minirag.training.origins import Origins
+
+    origins = Origins(making, inputs)
+    origins.check(wanted)
+    if {"negatives", "train", "evaluate"} & {*wanted} or not (wanted or all(map(origins.is_done, STAGES))):
+        check_base(making.settings)
+    for stage in STAGES:
+        if stage in wanted if wanted else not origins.is_done(stage):
+            _do(making, stage, inputs, models)
+            origins.note(stage)
+
+
+def _do(making: Making, stage: Stage, inputs: Inputs, models: Models) -> None:
     from minirag.training import finishing, stages
     from minirag.training.llm_triples import read_triples
-    from minirag.training.making import STAGES, is_done
 
-    for stage in STAGES:
-        if (stage not in wanted) if wanted else is_done(making, stage):
-            continue
-        if stage == "chains":
-            read = read_triples(triples) if triples else None
-            reasoner = models.reasoner(None, Ledger())
-            for failure in run(stages.make_chains(making, files, reasoner=reasoner, triples=read)):
-                echo_note(f"left out: {failure.id}: {failure.reason}")
-        elif stage == "negatives":
-            stages.mine(making)
-        elif stage == "train":
-            stages.learn(making)
-        elif stage == "export":
-            finishing.export(making)
-        else:
-            for name, score in finishing.evaluate(making)["scores"].items():
-                click.echo(f"{name}: {score}")
+    if stage == "chains":
+        read = read_triples(inputs.triples) if inputs.triples else None
+        reasoner = models.reasoner(None, Ledger())
+        for failure in run(stages.make_chains(making, inputs.files, reasoner=reasoner, triples=read)):
+            echo_note(f"left out: {failure.id}: {failure.reason}")
+    elif stage == "negatives":
+        stages.mine(making)
+    elif stage == "train":
+        stages.learn(making)
+    elif stage == "export":
+        finishing.export(making)
+    else:
+        for name, score in finishing.evaluate(making)["scores"].items():
+            click.echo(f"{name}: {score}")
 
 
 def change(settings: TrainingSettings, given: Sequence[str]) -> TrainingSettings:

@@ -11,10 +11,12 @@ import numpy as np
 
 from minirag.errors import InputError
 from minirag.training.folders import written_whole
-from minirag.training.sources import FILES
+from minirag.training.sources import FILES, POSITIONS, WORDS, read_bert, read_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from minirag.training.settings import TrainingSettings
 
     Arrays = Mapping[str, NDArray[np.float32]]
 
@@ -39,6 +41,31 @@ def find_base(base: str) -> Path:
             f"{base!r} is no folder here, and the Hugging Face hub does not give it: {reason}. "
             f"Give a folder with {', '.join(FILES)} as --base"
         ) from error
+
+
+def check_base(settings: TrainingSettings) -> None:
+    """See that a training's base is one, and that its settings fit it, before any work is done.
+
+    Raises:
+        InputError: If not.
+    """
+    folder = find_base(settings.base)
+    weights, shape = read_bert(folder)
+    positions = len(weights[POSITIONS])
+    for name in ("query_tokens", "unit_tokens", "passage_tokens", "max_tokens"):
+        if (tokens := getattr(settings, name)) > positions:
+            raise InputError(f"{name} is {tokens}, but {folder} has {positions} positions. Give {positions} at most")
+    if settings.frozen_layers >= shape.layers:
+        raise InputError(
+            f"frozen_layers is {settings.frozen_layers}, but {folder} has {shape.layers} layers: nothing would be left "
+            f"to train. Give {shape.layers - 1} at most"
+        )
+    most = max(read_tokenizer(folder).get_vocab().values(), default=0)
+    if most >= len(weights[WORDS]):
+        raise InputError(
+            f"{folder / 'tokenizer.json'} has a token {most}, but the weights beside it know {len(weights[WORDS])}: "
+            "they are not of one model"
+        )
 
 
 def blend(base: Arrays, trained: Arrays, share: float) -> dict[str, NDArray[np.float32]]:

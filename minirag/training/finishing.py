@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.encoder import OnnxEncoder, replace_surrogates
-from minirag.errors import InputError
+from minirag.encoder import OnnxEncoder, read_config, replace_surrogates
+from minirag.errors import EncoderError, InputError
 from minirag.output import write_text
 from minirag.training.bases import find_base
 from minirag.training.card import write_card
 from minirag.training.export import export_encoder
 from minirag.training.lessons import cut_chains
-from minirag.training.making import FLOAT, MODEL, TEXTS, WEIGHTS, Making, is_done, load_model, questions_of, report
+from minirag.training.making import FLOAT, MODEL, TEXTS, WEIGHTS, Making, has_result, load_model, questions_of, report
 from minirag.training.sources import read_tokenizer
 from minirag.training.validating import Validation
 
@@ -40,7 +41,7 @@ def export(making: Making) -> None:
         InputError: If there are no weights yet, or no chains.
     """
     source = making.folder / WEIGHTS
-    if not is_done(making, "train"):
+    if not has_result(making, "train"):
         raise InputError(f"{source} is missing: it is what the step 'train' leaves. Run that step first")
     settings = making.settings
     texts = _typical_texts(making)
@@ -84,8 +85,9 @@ def evaluate(making: Making) -> dict[str, Any]:
     train, dev = questions_of(making)
     base = find_base(making.settings.base)
     untrained = folder / "untrained"
-    if not (untrained / "config.json").exists():  # it comes last
-        export_encoder(base, untrained, name="untrained", max_tokens=making.settings.max_tokens, floats=True)
+    name, window = f"untrained {making.settings.base}", making.settings.max_tokens
+    if not _is_encoder(untrained, name, window):
+        export_encoder(base, untrained, name=name, max_tokens=window, floats=True)
     encoders = {"untrained": untrained, "float32": folder / FLOAT, "int8": folder / MODEL}
     validation = Validation(dev or train, seed=making.settings.seed)
     scores = {}
@@ -97,6 +99,15 @@ def evaluate(making: Making) -> dict[str, Any]:
     told = report(making, {"scores": scores, "parity": parity})
     write_card(folder, making.name, asdict(making.settings), told)
     return told
+
+
+def _is_encoder(folder: Path, name: str, max_tokens: int) -> bool:
+    """Whether a folder holds an encoder of that name and window already."""
+    try:
+        config = read_config(folder)
+    except EncoderError:
+        return False
+    return (config.name, config.max_tokens) == (name, max_tokens)
 
 
 def _by_onnx(encoder: OnnxEncoder) -> Encode:

@@ -57,11 +57,21 @@ class Learning:
         settings: TrainingSettings,
         *,
         folder: Path,
+        data: str,
     ) -> None:
         """Prepare, and go on from the folder's checkpoint if there is one.
 
+        Args:
+            model: The base.
+            tokenizer: Its own.
+            lessons: To be learnt.
+            candidates: For hard negatives.
+            settings: How.
+            folder: For checkpoint and log.
+            data: A digest of the questions and the base's weights: a checkpoint of others is refused.
+
         Raises:
-            InputError: When the checkpoint was made with other settings or lessons.
+            InputError: When the checkpoint is damaged, or was made with other settings, questions or weights.
         """
         self.model, self._settings, self._candidates, self._folder = model, settings, candidates, folder
         self._states = States(model, tokenizer, settings)
@@ -74,7 +84,7 @@ class Learning:
         others = [each for each in model.trained() if each.ndim == 1]
         groups = [{"params": matrices, "weight_decay": settings.weight_decay}, {"params": others, "weight_decay": 0.0}]
         self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate)
-        self._signature = json.dumps([asdict(settings), [len(group) for _, group in self._groups]])
+        self._signature = json.dumps([asdict(settings), data])
         self._load()
 
     # --- steps -----------------------------------------------------------------------------------------------------
@@ -220,7 +230,7 @@ class Learning:
             raise InputError(f"{path} is damaged: {one_line(str(error))}. Delete it to begin anew") from error
         if signature != self._signature:
             raise InputError(
-                f"{path} is of a training with other settings or questions. Delete it to begin anew, "
+                f"{path} is of a training with other settings, questions or base. Delete it to begin anew, "
                 "or give another folder"
             )
         self.step, self.best = state["step"], state["best"]

@@ -43,7 +43,7 @@ class Making:
     progress: Progress
 
 
-def is_done(making: Making, stage: Stage) -> bool:
+def has_result(making: Making, stage: Stage) -> bool:
     """Whether a step's result is there."""
     left = {
         "chains": CHAINS,
@@ -81,7 +81,7 @@ def split_dev(
     train: list[ChainedQuestion] = []
     dev: list[ChainedQuestion] = []
     for question in questions:
-        held = crc32(question.text.encode()) / 2**32 < share
+        held = crc32(question.text.encode("utf-8", "surrogatepass")) / 2**32 < share
         (dev if held else train).append(question)
     return train, dev
 
@@ -105,12 +105,12 @@ def report(making: Making, more: dict[str, Any]) -> dict[str, Any]:
         OutputError: When the disk refuses.
     """
     path = making.folder / REPORT
-    known = {**_read_object(path), **more}
+    known = {**read_object(path), **more}
     write_text(path, json.dumps(known, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
     return known
 
 
-def _read_object(path: Path) -> dict[str, Any]:
+def read_object(path: Path) -> dict[str, Any]:
     """A JSON object, or none where there is no file.
 
     Raises:

@@ -21,6 +21,7 @@ from minirag.training.borrowing import borrow_passages
 from minirag.training.lessons import ChainedQuestion, cut_chains
 from minirag.training.making import CHAINS, VECTORS, WEIGHTS, Making, load_model, questions_of, report
 from minirag.training.negatives import Candidates, texts_to_encode
+from minirag.training.origins import digest
 from minirag.training.passages import Triples, read_passages
 from minirag.training.picking import pick_chain
 from minirag.training.silver import build_chain, supports_of
@@ -135,9 +136,12 @@ def learn(making: Making) -> None:
     train, dev = questions_of(making)
     base = find_base(settings.base)
     lessons = cut_chains(train, chain_queries=settings.chain_queries, stand_ins=settings.stand_ins, seed=settings.seed)
+    if not lessons:
+        raise InputError(f"{folder / CHAINS} gives nothing to learn: its questions have neither passages nor triples")
     candidates = Candidates(train, _read_vectors(folder / VECTORS, [text for text, _ in texts_to_encode(train)]))
     model = load_model(base, frozen=settings.frozen_layers)
-    learning = Learning(model, read_tokenizer(base), lessons, candidates, settings, folder=folder)
+    data = f"{digest(folder / CHAINS)} {digest(base / 'model.safetensors')}"
+    learning = Learning(model, read_tokenizer(base), lessons, candidates, settings, folder=folder, data=data)
     validation = Validation(dev, seed=settings.seed) if dev else None
     with making.progress.stage("training", learning.steps - learning.step) as count:
         learning.run(validation, progress=count)
