@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
+
 from minirag.llm import LLM
 from minirag.llm.caching import mark_constant
 from minirag.records import Ledger
@@ -39,3 +41,26 @@ def test_claude_is_told_over_the_wire() -> None:
         body = server.requests[0].body
     assert body["system"] == [{"type": "text", "text": "Constant.", "cache_control": {"type": "ephemeral"}}]
     assert "cache_control" not in str(body["messages"])
+
+
+def test_what_claude_writes_to_its_cache_is_paid_for() -> None:
+    usage = {
+        "input_tokens": 300,
+        "output_tokens": 50,
+        "cache_read_input_tokens": 40,
+        "cache_creation_input_tokens": 1500,
+    }
+    name = "anthropic/claude-sonnet-4-5"
+
+    async def ask(server: Loopback, ledger: Ledger) -> None:
+        prices = {name: (3, 15, 0.3, 3.75)}
+        llm = LLM(name, api_base=server.api_base.removesuffix("/v1"), api_key="k", prices=prices)
+        await llm.complete(MESSAGES, task="read", ledger=ledger)
+        await llm.close()
+
+    ledger = Ledger()
+    with Loopback([Served(body={**ANSWER, "usage": usage})]) as server:
+        asyncio.run(ask(server, ledger))
+    told = ledger.total()
+    assert (told.prompt_tokens, told.cached_tokens, told.completion_tokens) == (1840, 40, 50)
+    assert told.cost == pytest.approx((300 * 3 + 40 * 0.3 + 1500 * 3.75 + 50 * 15) / 1e6)

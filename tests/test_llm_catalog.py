@@ -9,7 +9,7 @@ import pytest
 from minirag.llm import LLM, Price
 from minirag.llm.accounting import Shape
 from minirag.llm.catalog import read_providers
-from minirag.llm.prices import find_price
+from minirag.llm.prices import find_price, price_given
 from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.usage import estimate_usage, read_usage
 from minirag.records import Usage
@@ -65,7 +65,7 @@ def test_providers_are_those_of_litellm() -> None:
 
 def test_price_of_openai() -> None:
     price = LLM("openai/gpt-4o-mini").price
-    assert price == Price(prompt=1.5e-07, completion=6e-07, cached=7.5e-08)
+    assert price == Price(prompt=1.5e-07, completion=6e-07, cached=7.5e-08, written=1.5e-07)
     cost = price.cost(Usage(1, prompt_tokens=1000, completion_tokens=100, cached_tokens=400))
     assert cost == pytest.approx(600 * 1.5e-07 + 400 * 7.5e-08 + 100 * 6e-07)
 
@@ -95,7 +95,7 @@ def test_price_is_known_only_where_it_is_true(
 
 
 def test_a_free_model_costs_nothing_and_not_unknown() -> None:
-    assert LLM("ollama/llama3", api_base="http://localhost:11434").price == Price(0.0, 0.0, 0.0)
+    assert LLM("ollama/llama3", api_base="http://localhost:11434").price == Price(0.0, 0.0, 0.0, 0.0)
 
 
 def shape(price: Price) -> Shape:
@@ -126,3 +126,32 @@ def test_tokens_may_be_whole_floats_and_an_empty_answer_may_have_none() -> None:
     cheap = shape(Price(1e-6, 2e-6, 1e-6))
     assert read_usage(answer("a", {"prompt_tokens": 9.0, "completion_tokens": 3.0}), cheap, 0).completion_tokens == 3
     assert read_usage(answer("", {"prompt_tokens": 9, "completion_tokens": 0}), cheap, 0).cost == pytest.approx(9e-6)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"prompt_tokens_details": SimpleNamespace(cached_tokens=100, cache_write_tokens=1500)},
+        {"prompt_tokens_details": {"cached_tokens": 100, "cache_creation_tokens": 1500}},
+        {"prompt_tokens_details": {"cached_tokens": 100}, "cache_creation_input_tokens": 1500},
+    ],
+)
+def test_what_is_written_to_the_cache_has_its_price(told: dict[str, object]) -> None:
+    usage = SimpleNamespace(prompt_tokens=1900, completion_tokens=50, **told)
+    price = price_given("openai/any", {"openai/any": (3, 15, 0.3, 3.75)})
+    assert price is not None
+    read = read_usage(answer("Oslo", usage), shape(price), 0)
+    assert read.cost == pytest.approx((300 * 3 + 100 * 0.3 + 1500 * 3.75 + 50 * 15) / 1e6)
+    assert price.most(Usage(prompt_tokens=100, completion_tokens=10)) == pytest.approx((100 * 3.75 + 10 * 15) / 1e6)
+
+
+def test_what_claude_charges_for_its_cache_is_known() -> None:
+    price = find_price(find_route("anthropic/claude-sonnet-4-5"))
+    assert price == Price(prompt=3e-06, completion=1.5e-05, cached=3e-07, written=3.75e-06)
+
+
+def test_what_has_no_price_of_its_own_costs_what_is_sent() -> None:
+    assert price_given("m", {"m": (1, 2)}) == Price(1e-6, 2e-6, 1e-6, 1e-6)
+    assert price_given("m", {"m": (1, 2, 0.5)}) == Price(1e-6, 2e-6, 0.5e-6, 1e-6)
+    with pytest.raises(ValueError, match=r"the price of 'm' is dollars per million tokens"):
+        price_given("m", {"m": (1, 2, 3, 4, 5)})

@@ -82,7 +82,7 @@ class Sending:
         """Dollars that one attempt may take, rather too many."""
         most = self.shape.most_received
         received = budget.most_received(self.purpose.task) if most is None else most
-        return price.cost(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
+        return price.most(Usage(prompt_tokens=self.shape.sent, completion_tokens=received))
 
     def end(self, model: str, error: LLMError | None) -> dict[str, int | None]:
         """Note in the ledger and the log how it ended, and give what a span tells of it."""

@@ -89,8 +89,8 @@ class LLM:
             window: Tokens that a prompt with its reply may have, at least 1; None looks it up, and takes 12,000 where
                 LiteLLM does not know the model. Longer prompts are made with less material. A model of Ollama's gets
                 a window that holds them, unless `num_ctx` is among the parameters, which then bounds the prompts.
-            prices: Dollars per million tokens, sent and received, and third, where it differs, sent but cached, by the
-                names of models; what they say counts before LiteLLM's price map.
+            prices: Dollars per million tokens, sent and received, and, where they differ, third, sent but cached, and
+                fourth, sent to be cached, by the names of models; what they say counts before LiteLLM's price map.
             parameters: Sent with every chat request (`max_tokens`, `seed`, `reasoning_effort`, …); `temperature` is 0
                 by default. What the model refuses is left out after the first refusal.
 

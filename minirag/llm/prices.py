@@ -13,16 +13,31 @@ from minirag.records import Usage
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Dollars per token: sent, received, and sent but cached by the provider."""
+    """Dollars per token: sent, received, sent but cached by the provider, and sent to be cached (None as any sent)."""
 
     prompt: float
     completion: float
     cached: float
+    written: float | None = None
 
-    def cost(self, usage: Usage) -> float:
-        """Dollars for the tokens of `usage`."""
-        fresh = usage.prompt_tokens - usage.cached_tokens
-        return fresh * self.prompt + usage.cached_tokens * self.cached + usage.completion_tokens * self.completion
+    def cost(self, usage: Usage, *, written: int = 0) -> float:
+        """Dollars for the tokens of `usage`, of which so many were written to the provider's cache."""
+        fresh = usage.prompt_tokens - usage.cached_tokens - written
+        sent = fresh * self.prompt + usage.cached_tokens * self.cached + written * self._written
+        return sent + usage.completion_tokens * self.completion
+
+    def most(self, usage: Usage) -> float:
+        """Dollars for those tokens at most: nobody knows before what will be written to the cache."""
+        return self.cost(usage, written=usage.prompt_tokens if self._written > self.prompt else 0)
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no token costs anything."""
+        return not any((self.prompt, self.completion, self.cached, self._written))
+
+    @property
+    def _written(self) -> float:
+        return self.prompt if self.written is None else self.written
 
 
 def price_given(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
@@ -30,19 +45,21 @@ def price_given(model: str, prices: Mapping[str, Sequence[float]]) -> Price | No
 
     Args:
         model: As it was given.
-        prices: Dollars per million tokens, sent, received, and sent but cached, by model; the third may be left out.
+        prices: Dollars per million tokens, sent, received, sent but cached, and sent to be cached, by model; the last
+            two may be left out, and are then those of what is sent.
 
     Raises:
-        ValueError: If one is not two or three numbers, 0 or more.
+        ValueError: If one is not two to four numbers, 0 or more.
     """
     for name, price in prices.items():
         numbers = [*price] if isinstance(price, Sequence) and not isinstance(price, str) else []
-        if len(numbers) not in (2, 3) or not all(isinstance(n, int | float) and 0 <= n < inf for n in numbers):
+        if not 2 <= len(numbers) <= 4 or not all(isinstance(n, int | float) and 0 <= n < inf for n in numbers):
             raise ValueError(f"the price of {name!r} is dollars per million tokens, (sent, received), not {price!r}")
     if model not in prices:
         return None
-    sent, received, cached = (*prices[model], prices[model][0])[:3]
-    return Price(sent / 1e6, received / 1e6, cached / 1e6)
+    sent, received, *others = prices[model]
+    cached, written = (*others, sent, sent)[:2]
+    return Price(sent / 1e6, received / 1e6, cached / 1e6, written / 1e6)
 
 
 def find_price(route: Route, *, api_base: str | None = None) -> Price | None:
@@ -65,4 +82,5 @@ def _price_of(entry: dict[str, Any]) -> Price | None:
         prompt=float(sent),
         completion=float(entry.get("output_cost_per_token") or 0.0),
         cached=float(entry.get("cache_read_input_token_cost") or sent),
+        written=float(entry.get("cache_creation_input_token_cost") or sent),
     )

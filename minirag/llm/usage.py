@@ -8,11 +8,11 @@ from typing import Any
 from minirag.llm.accounting import Shape
 from minirag.llm.completions import first_of, thoughts_of
 from minirag.llm.faults import shown
-from minirag.llm.prices import Price
 from minirag.llm.tokens import estimate_tokens
 from minirag.records import Usage
 
-_FREE = Price(0.0, 0.0, 0.0)
+# What was written to the cache, as OpenAI, LiteLLM and Anthropic call it; LiteLLM counts it among the tokens sent.
+_WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
 
 
 def read_usage(response: Any, shape: Shape, seconds: float) -> Usage:  # noqa: ANN401
@@ -23,10 +23,18 @@ def read_usage(response: Any, shape: Shape, seconds: float) -> Usage:  # noqa: A
     counted = getattr(response, "usage", None)
     sent, received = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
     if not sent or not (received or shape.mode == "vectors" or (received == 0 and not _written(response))):
-        return Usage(1, cost=0.0 if shape.price == _FREE else None, seconds=seconds, uncounted=1)
-    cached = _count(getattr(counted, "prompt_tokens_details", None), "cached_tokens") or 0
-    usage = Usage(1, sent, received or 0, min(cached, sent), None, seconds)
-    return usage if shape.price is None else replace(usage, cost=shape.price.cost(usage))
+        return Usage(1, cost=_cost_of_untold(shape), seconds=seconds, uncounted=1)
+    details = _part(counted, "prompt_tokens_details")
+    cached = min(_count(details, "cached_tokens") or 0, sent)
+    usage = Usage(1, sent, received or 0, cached, None, seconds)
+    if shape.price is None:
+        return usage
+    written = max(_count(part, name) or 0 for part in (counted, details) for name in _WRITTEN)
+    return replace(usage, cost=shape.price.cost(usage, written=min(written, sent - cached)))
+
+
+def _cost_of_untold(shape: Shape) -> float | None:
+    return 0.0 if shape.price is not None and shape.price.is_free else None
 
 
 def estimate_usage(response: Any, shape: Shape) -> Usage:  # noqa: ANN401
@@ -35,14 +43,18 @@ def estimate_usage(response: Any, shape: Shape) -> Usage:  # noqa: ANN401
     sent = _count(counted, "prompt_tokens") or shape.sent
     received = _count(counted, "completion_tokens") or estimate_tokens(_written(response))
     usage = Usage(1, sent, received, cost=None, uncounted=1)
-    return usage if shape.price is None else replace(usage, cost=shape.price.cost(usage))
+    return usage if shape.price is None else replace(usage, cost=shape.price.most(usage))
 
 
 def _count(counted: Any, name: str) -> int | None:  # noqa: ANN401
-    value = counted.get(name) if isinstance(counted, dict) else getattr(counted, name, None)
+    value = _part(counted, name)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     return value if isinstance(value, int) and value >= 0 else None
+
+
+def _part(of: Any, name: str) -> Any:  # noqa: ANN401
+    return of.get(name) if isinstance(of, dict) else getattr(of, name, None)
 
 
 def _written(response: Any) -> str:  # noqa: ANN401
