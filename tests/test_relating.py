@@ -17,9 +17,12 @@ CONTEXT = [
     ),
     ContextItem("Tom Lake is a geologist. He was born in Aarhus and knows the Orm.", "Tom Lake"),
     ContextItem("Nils Holm was a painter. He was born in Aarhus and won the Sund Rally in 1968.", "Nils Holm"),
-    ContextItem("Eva Holm (1901–1950) was a singer. She studied economics at Sund College.", "Eva Holm"),
+    ContextItem(
+        "Eva Holm (1901–1950) was a singer. She grew up in Sund. She studied economics at Sund College.", "Eva Holm"
+    ),
     ContextItem("The Orm is a river. It is 612 kilometres long. Its valley is 40 m deep.", "Orm"),
     ContextItem("Vardø is a town. Its population was 2,100 in 2011.", "Vardø"),
+    ContextItem("Sund is a village in Norway. It has 912 inhabitants.", "Sund"),
     ContextItem("Deep Water is a 1979 Norwegian film directed by Nils Holm.", "Deep Water"),
 ]
 
@@ -34,6 +37,9 @@ CONTEXT = [
         ("At what age did Eva Holm die?", "48 or 49"),
         ("How long is the Orm?", "612 kilometres"),
         ("What is the population of Vardø?", "2,100"),
+        ("What is the population of Sund?", "912"),
+        ("Where does Sund lie?", "Norway"),
+        ("Where did Eva Holm grow up?", "Sund"),
         ("What film did Nils Holm direct?", "Deep Water"),
     ],
 )

@@ -52,7 +52,8 @@ _SAME = {
         "study studied educated education graduated graduate alma attended",
         "star starring starred stars star's featuring actor actress",
         "release released publish published publication came",
-        "locate located location situated lies",
+        "locate located location situated lie lies lying",
+        "population inhabitants populated",
         "win won wins winner winning award awarded",
         "capital capitol seat",
         "nation country nationality",
@@ -67,6 +68,9 @@ _SAME = {
     )
     for word in group.split()
 }
+
+# Stems of words of which the other forms, and others that say the same, are known.
+KNOWN_STEMS = frozenset(_SAME.values())
 
 
 def stem(word: str) -> str:

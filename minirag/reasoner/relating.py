@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from minirag.naming.names import TOKEN, name_spans, normalise_name
 from minirag.reasoner.comparing import Subject, age_at_death
 from minirag.reasoner.context import Statement, Step, follow, match_subject
-from minirag.reasoner.questions import Question, asks_what_it_is, focus_of, steps_of, terms_of
+from minirag.reasoner.questions import KNOWN_STEMS, Question, asks_what_it_is, focus_of, steps_of, terms_of
 from minirag.reasoner.spans import find_answer
 from minirag.records import Reading
 
@@ -83,7 +83,7 @@ def _refuse_of_subject(question: Question, statements: Sequence[Statement], subj
     """What a question that says nothing but a name, relations and born or died gets where those lead nowhere."""
     about, start, end = subject
     focus = focus_of(question, start, end)
-    if focus - LIFE:
+    if focus - LIFE - _LYING:
         return None
     if steps_of(question.text, start, end):
         return not_found()
@@ -96,7 +96,10 @@ def _refuse_of_subject(question: Question, statements: Sequence[Statement], subj
 def _refuse_unspoken(
     question: Question, statements: Sequence[Statement], subjects: Sequence[Subject]
 ) -> Reading | None:
-    """What a question that says one word of one name gets where no statement of that name speaks of it."""
+    """What a question that says one word of one name gets where no statement of that name speaks of it.
+
+    Of words that the rules do not know, a statement may speak in others.
+    """
     spans = name_spans(question.text)
     if len(spans) != 1:
         return None
@@ -104,7 +107,7 @@ def _refuse_unspoken(
     name = subjects[0][0] if subjects else normalise_name(question.text[start:end])
     rest = question.terms - terms_of(question.text[start:end]) - terms_of(name)
     own = [statement for statement in statements if statement.about == name or name in statement.names]
-    is_simple = len(rest) == 1 and not rest <= question.types | _LYING
+    is_simple = len(rest) == 1 and rest <= KNOWN_STEMS - question.types - _LYING
     if not is_simple or not own or any(rest <= statement.terms for statement in own):
         return None
     return not_found()
