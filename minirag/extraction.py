@@ -24,7 +24,7 @@ def extraction_key(passage: Passage, *, title: str, reasoner: Reasoner) -> str:
     """Under which a reply is kept: the same text, title, extracting model and prompt version give the same key."""
     extractor = who_does(reasoner, "extract")
     parts = ["extract", extractor.model, extractor.version, titled(title, passage.headings), passage.text]
-    return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode())
+    return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
 Extracted = Extraction | LLMError | BudgetExceededError

@@ -94,7 +94,10 @@ def train(
     settings = change(PRESETS[preset], [*given, *([f"base={base}"] if base else [])])  # type: ignore[index]  # click checked it
     making = Making(out, settings, name or out.name, Progress(shows_bars(quiet=quiet)))
     models = Models(model, {} if api_base is None else {"api_base": api_base})
-    _run(making, Inputs(files, triples, model or OFFLINE), stages, models)
+    try:
+        _run(making, Inputs(files, triples, model or OFFLINE), stages, models)
+    finally:
+        models.close()
     if not quiet:
         click.echo(f"{out / 'model'}: open it with Index(..., encoder={str(out / 'model')!r})")
 

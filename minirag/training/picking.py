@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minirag.datasets import Example
+from minirag.encoder import replace_surrogates
 from minirag.reasoner import Reasoner
+from minirag.storage.journal import Journal
+from minirag.training.keeping import extend_once
 from minirag.training.silver import ReadPassage, SilverStep, best_fact
 
 MOST_STEPS = 5
 
 
-async def pick_chain(example: Example, passages: Sequence[ReadPassage], reasoner: Reasoner) -> tuple[SilverStep, ...]:
+async def pick_chain(
+    example: Example, passages: Sequence[ReadPassage], reasoner: Reasoner, *, journal: Journal | None = None
+) -> tuple[SilverStep, ...]:
     """Have the Constructor pick from the gold passages' units until it says that the answer is known.
 
     Args:
         example: The question, with its answer.
         passages: Its passages, read; only the gold ones are picked from.
         reasoner: A model; rules would take the first unit each time.
+        journal: Keeps its replies, and has those of a run that was stopped.
 
     Returns:
         The chain; empty when it says nothing of any accepted answer, for such a chain teaches nothing right.
@@ -28,7 +34,8 @@ async def pick_chain(example: Example, passages: Sequence[ReadPassage], reasoner
     units = [(place, text) for place, passage in enumerate(passages) if passage.is_gold for text in _units(passage)]
     picked: list[tuple[int, str]] = []
     while units and len(picked) < MOST_STEPS:
-        extension = await reasoner.extend(example.question, [t for _, t in picked], [t for _, t in units])
+        chain, candidates = ([text for _, text in each] for each in (picked, units))
+        extension = await extend_once(reasoner, journal, replace_surrogates(example.question), chain, candidates)
         if extension.choice is None:
             break
         picked.append(units.pop(extension.choice))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -12,12 +13,13 @@ from typing import IO, TYPE_CHECKING
 import numpy as np
 
 from minirag.datasets import Example, read_examples
-from minirag.errors import InputError, LLMSetupError, MiniragError
+from minirag.errors import InputError, LLMReplyError
 from minirag.models import OFFLINE
 from minirag.output import write_whole
 from minirag.records import Failure
 from minirag.training.bases import blend, find_base, write_weights
-from minirag.training.borrowing import borrow_passages
+from minirag.training.borrowing import Sourced, borrow_passages
+from minirag.training.keeping import kept_replies
 from minirag.training.lessons import ChainedQuestion, cut_chains
 from minirag.training.making import CHAINS, VECTORS, WEIGHTS, Making, load_model, questions_of, report
 from minirag.training.negatives import Candidates, texts_to_encode
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from minirag.reasoner import Reasoner
+    from minirag.storage.journal import Journal
 
 SHARES = (1.0, 0.8, 0.6, 0.4)  # of the trained weights, tried on the dev questions
 _SHARD = 1000
@@ -54,42 +57,62 @@ async def make_chains(
 
     Raises:
         InputError: If a file cannot be read, or no question has a chain.
-        LLMSetupError: When the model cannot be called at all.
+        LLMError: When the model cannot be called, or does not answer. What it answered is kept, and not asked again.
+            Questions for which a reply cannot be used are left out.
     """
     given = [(path.stem, example) for path in files for example in read_examples(path)]
     examples = [*given, *borrow_passages(given)]
+    path = making.folder / CHAINS
+    with nullcontext() if reasoner.model == OFFLINE else kept_replies(path) as journal:
+        questions, failed = await _find_chains(making, examples, reasoner, triples, journal)
+        if not questions:
+            raise InputError("none of the questions has a chain: the files name no triples, hops or gold passages")
+        making.folder.mkdir(parents=True, exist_ok=True)
+        write_questions(questions, path)
+        if journal is not None:
+            journal.settle(())
+    report(making, {"sources": [each.name for each in files]})
+    return failed
+
+
+async def _find_chains(
+    making: Making, examples: Sequence[Sourced], reasoner: Reasoner, triples: Triples | None, journal: Journal | None
+) -> tuple[list[ChainedQuestion], list[Failure]]:
+    """The questions that have chains, and why the others have none."""
     distinct = {(p.title, p.text) for _, example in examples for p in example.passages}
     with making.progress.stage("reading passages", len(distinct)) as count:
         read = await read_passages(
-            [example for _, example in examples], reasoner=reasoner, triples=triples, progress=count
+            [example for _, example in examples],
+            reasoner=reasoner,
+            triples=triples,
+            journal=journal,
+            progress=count,
         )
     questions: list[ChainedQuestion] = []
     failed: list[Failure] = []
     for (source, example), passages in zip(examples, read, strict=True):
+        if isinstance(passages, LLMReplyError):
+            failed.append(Failure(example.id, str(passages)))
+            continue
         question = ChainedQuestion(example.id, source, example.question, passages, ())
         try:
-            steps = await _find_steps(example, question, reasoner)
-        except LLMSetupError:
-            raise
-        except MiniragError as error:
+            steps = await _find_steps(example, question, reasoner, journal)
+        except LLMReplyError as error:
             failed.append(Failure(example.id, str(error)))
             continue
         if steps.steps:
             questions.append(steps)
         else:
             failed.append(Failure(example.id, "nothing says what supports its answer"))
-    if not questions:
-        raise InputError("none of the questions has a chain: the files name no triples, hops or gold passages")
-    making.folder.mkdir(parents=True, exist_ok=True)
-    write_questions(questions, making.folder / CHAINS)
-    report(making, {"sources": [path.name for path in files]})
-    return failed
+    return questions, failed
 
 
-async def _find_steps(example: Example, question: ChainedQuestion, reasoner: Reasoner) -> ChainedQuestion:
+async def _find_steps(
+    example: Example, question: ChainedQuestion, reasoner: Reasoner, journal: Journal | None
+) -> ChainedQuestion:
     is_said = example.triples or example.sub_questions or any(p.supporting_sentences for p in example.passages)
     if not is_said and reasoner.model != OFFLINE:
-        return replace(question, steps=await pick_chain(example, question.passages, reasoner))
+        return replace(question, steps=await pick_chain(example, question.passages, reasoner, journal=journal))
     return replace(question, steps=build_chain(supports_of(example, question.passages), question.passages))
 
 
