@@ -168,7 +168,8 @@ class Builder:
             return pending
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
-        documents, stopped = await self._deriver.derive(plan)
+        derived, stopped = await self._deriver.derive(plan)
+        documents = plan.leave_unmended(derived)
         self._stopped = self._stopped or stopped
         last = last and self._stopped is None
         moved = [each.now for each in plan.relabelled.values() if self._moves(each)]

@@ -159,6 +159,7 @@ class Plan:
         replaced: Segment number and row of what makes room, by document id.
         relabelled: What changes nothing but its metadata, by document id.
         known: What the replaced versions had, by extraction key.
+        retried: What is derived anew only because passages of it failed earlier, as it is stored, by document id.
         report: Counts once the batch is committed.
     """
 
@@ -166,6 +167,7 @@ class Plan:
     replaced: dict[str, tuple[int, int]] = field(default_factory=dict)
     relabelled: dict[str, Relabelled] = field(default_factory=dict)
     known: dict[str, Extraction] = field(default_factory=dict)
+    retried: dict[str, StoredDocument] = field(default_factory=dict)
     report: BatchReport = field(default_factory=BatchReport)
 
     @property
@@ -180,6 +182,20 @@ class Plan:
         self.relabelled = {name: each for name, each in self.relabelled.items() if name not in documents}
         self.report.added = [name for name in self.report.added if name not in documents]
         self.report.updated = [name for name in self.report.updated if name not in documents]
+
+    def leave_unmended(self, documents: Sequence[StoredDocument]) -> list[StoredDocument]:
+        """Let those be as they were that were tried again, and of which the same passages failed in the same way.
+
+        Returns:
+            The others.
+        """
+        unmended = {
+            document.id
+            for document in documents
+            if document.id in self.retried and _derived(document) == _derived(self.retried[document.id])
+        }
+        self.leave_out(unmended)
+        return [document for document in documents if document.id not in unmended]
 
     def refuse(self, failures: Sequence[Failure]) -> None:
         """Let these documents be as they were, and report why."""
@@ -250,6 +266,7 @@ def plan_retries(plan: Plan, snapshot: Snapshot, document_ids: Sequence[str]) ->
         stored = plan.replace(snapshot.segments.index(segment), segment, row, reuse=True)
         if any(passage.failure is not None for passage in stored.passages):
             plan.documents.append(restore(stored))
+            plan.retried[document_id] = stored
         else:
             del plan.replaced[document_id]
 
@@ -278,6 +295,10 @@ def find_dead(
             if len(now) > len(before):
                 dead.setdefault(number, {})[table] = now
     return dead
+
+
+def _derived(document: StoredDocument) -> list[tuple[str, Extraction | None, str | None]]:
+    return [(passage.text, passage.extraction, passage.failure) for passage in document.passages]
 
 
 def _is_unchanged(found: tuple[Segment, int], document: Document) -> bool:

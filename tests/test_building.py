@@ -11,7 +11,7 @@ import pytest
 from minirag import Document, Index, Settings
 from minirag.errors import LLMSetupError
 from minirag.planning import find_too_large
-from tests.loopback import Loopback, Request, Served, honest, status
+from tests.loopback import Loopback, Request, Served, honest, refusal, status
 
 MODEL = "openai/loopback"
 AYLWIN = Document("aylwin", "Aylwin is a silent film. It was directed by Henry Edwards.", "Aylwin (film)")
@@ -127,6 +127,29 @@ def test_a_passage_that_fails_is_reported_and_tried_again(path: Path) -> None:
         assert tasks(server) == ["extract"]
         assert index.info().failed == ()
         assert index.search("Lugano", k=1)[0].document_ids == ("lake",)
+
+
+def test_a_passage_that_fails_in_the_same_way_again_leaves_the_index_as_it_was(path: Path) -> None:
+    answers = [refusal("no"), refusal("no"), refusal("never")]
+
+    def serve(request: Request) -> Served:
+        return (
+            answers[0] if '"extract"' in request.prompt and "Lugano" in request.prompt and answers else honest(request)
+        )
+
+    with Loopback(serve) as server, open_index(path, server) as index:
+        index.add([AYLWIN, HENRY, LAKE], progress=False)
+        held, spent = index.snapshot.segments, index.info().usage.calls
+        assert index.add([], progress=False).failed == index.info().failed
+        assert [each.entry for each in index.snapshot.segments] == [each.entry for each in held]
+        assert index.info().usage.calls > spent
+        del answers[:2]
+        (failure,) = index.add([], progress=False).failed
+        assert index.info().failed == (failure,)
+        assert "never" in failure.reason
+        answers.clear()
+        assert index.add([], progress=False).failed == index.info().failed == ()
+        assert len(index.search("Switzerland", kinds="fact")) == index.info().facts > 0
 
 
 def test_bridging_that_fails_is_reported_and_tried_again(path: Path) -> None:

@@ -330,15 +330,18 @@ def test_a_passage_that_is_refused_each_time_does_not_begin_a_run_anew(tmp_path:
         reached: dict[str, Any] = {"model": MODEL, "api_base": server.api_base, "api_key": "none"}
         dataset = replace(DEMO, documents=DEMO.documents[:4], questions=DEMO.questions[:1])
         dataset = replace(dataset, questions=(replace(DEMO.questions[0], gold_ids=(refused.id,)),))
-        sizes, content = set(), set()
+        sizes, segments, content = [], [], set()
         for _ in range(3):
             assert len(build_index(dataset, path, progress=False, **reached).failed) == 1
             with Index(path, mode="r", **reached) as index:
                 run = evaluate(dataset, index, resume=tmp_path, progress=False)
-            sizes.add(run.index_bytes)
+                segments.append(index.snapshot.segments[-1].entry)
+            sizes.append(run.index_bytes)
             content.add(run.settings["index"]["content"])
         assert server.tasks().count("read") == 1
-    assert (len(sizes), len(content), logs_in(tmp_path)) == (3, 1, 1)
+    assert sizes[0] < sizes[1] < sizes[2]
+    assert segments[0] == segments[1] == segments[2]
+    assert (len(content), logs_in(tmp_path)) == (1, 1)
 
 
 def test_two_runs_at_once_do_not_write_one_log(path: Path, tmp_path: Path) -> None:
