@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import threading
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, TypeVar
@@ -13,7 +14,10 @@ GRACE = 0.7  # seconds that calls in flight have left; a run stops within one
 
 
 class Ending:
-    """The end of one run, once it begins; used on the loop that the run is on.
+    """The end of one run, once it begins; used on the loop that the run is on, but for what belongs to its threads.
+
+    A thread that a run has begun cannot be stopped. But the runs can that it begins in turn and waits for, such as the
+    calls of a hosted encoder: they end with this one.
 
     Attributes:
         fault: For which it ends; None where it was cancelled.
@@ -24,6 +28,9 @@ class Ending:
         self.fault: Exception | None = None
         self._until: float | None = None
         self._lingering: set[asyncio.Task[Any]] = set()
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._within: set[Callable[[], None]] = set()  # how to end the runs of its threads
 
     @property
     def has_begun(self) -> bool:
@@ -36,6 +43,28 @@ class Ending:
             self._until, self.fault = monotonic() + GRACE, fault
         elif fault is None:
             self.fault = None
+        if fault is None:
+            self.end_within()
+
+    def end_within(self) -> None:
+        """End the runs of its threads: it is cancelled, or over, and nobody waits for them."""
+        with self._lock:
+            self._is_over = True
+            within = list(self._within)
+        for end in within:
+            end()
+
+    def bind(self, end: Callable[[], None]) -> bool:
+        """Have `end` called, once, if this is cancelled or over before `release`; whether it is not so already."""
+        with self._lock:
+            if not self._is_over:
+                self._within.add(end)
+            return not self._is_over
+
+    def release(self, end: Callable[[], None]) -> None:
+        """What was bound is done."""
+        with self._lock:
+            self._within.discard(end)
 
     def withdraw(self) -> None:
         """What ends for a fault ends no more: the run goes on without."""

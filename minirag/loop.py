@@ -10,11 +10,13 @@ import asyncio
 import os
 import threading
 from collections.abc import Awaitable, Coroutine
-from concurrent.futures import Future, wait
+from concurrent.futures import CancelledError, wait
+from contextlib import suppress
+from contextvars import Context
 from functools import cache
 from typing import Any, Generic, TypeVar
 
-from minirag.ending import Ending, enter_run
+from minirag.ending import Ending, current_ending, enter_run
 
 Result = TypeVar("Result")
 POLL = 0.5  # seconds that a wait lasts before it looks whether it was interrupted
@@ -25,15 +27,17 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end and give the result; an interrupt (Ctrl-C) cancels the work and waits until it has let go.
 
     The work lets go within a second, in which it keeps what is on its way; a second interrupt has it let go at once.
+    What the work raises comes out here, `SystemExit` and `KeyboardInterrupt` of a user's code too.
 
     Raises:
-        RuntimeError: When called on the loop itself, where waiting would never end.
+        RuntimeError: When called on the loop itself, where waiting would never end, or when the loop has ended.
+        CancelledError: On a thread of a run that was cancelled or is over, which nobody waits for.
     """
     check_thread(work)
     started = Started(work)
     try:
         while not wait([started.future], timeout=POLL).done:
-            pass  # Windows lets Ctrl-C through only between two waits
+            started.check_alive()  # Windows lets Ctrl-C through only between two waits
         return started.future.result()
     except BaseException:
         started.cancel()
@@ -59,9 +63,30 @@ class Started(Generic[Result]):
     """
 
     def __init__(self, work: Coroutine[Any, Any, Result]) -> None:
-        """Start it."""
+        """Start it.
+
+        Raises:
+            CancelledError: On a thread of a run that was cancelled or is over.
+        """
         self._begun, self._finished, self._ending = threading.Event(), threading.Event(), Ending()
-        self.future = _submit(self._mark(work))
+        self._background = _loop(os.getpid())
+        outer, end = current_ending(), self._end
+        if not outer.bind(end):
+            work.close()
+            raise CancelledError
+        self.future = asyncio.run_coroutine_threadsafe(self._mark(work), self._background.loop)
+        self.future.add_done_callback(lambda _: outer.release(end))
+        if self._ending.has_begun:  # meanwhile
+            self.future.cancel()
+
+    def check_alive(self) -> None:
+        """See that it is not waited for in vain.
+
+        Raises:
+            RuntimeError: If the loop has ended, as in a forked child that of its parent.
+        """
+        if not self._background.thread.is_alive() and not self.future.done():
+            raise RuntimeError("minirag's loop has ended, and with it what ran there: call again")
 
     def abandon(self) -> None:
         """Cancel it, if it still runs, without waiting."""
@@ -73,8 +98,7 @@ class Started(Generic[Result]):
         if not self._finished.is_set():
             self._ending.begin()
             self.future.cancel()
-            background = _loop(os.getpid()).loop
-            background.call_soon_threadsafe(self._forget)
+            self._background.loop.call_soon_threadsafe(self._forget)
             try:
                 self._finished.wait(_LET_GO)
             except BaseException:
@@ -83,7 +107,7 @@ class Started(Generic[Result]):
 
     def hurry(self) -> None:
         """Let what was cancelled let go at once, and wait until it has."""
-        _loop(os.getpid()).loop.call_soon_threadsafe(self._ending.hurry)
+        self._background.loop.call_soon_threadsafe(self._ending.hurry)
         self._finished.wait(_LET_GO)
 
     async def _mark(self, work: Coroutine[Any, Any, Result]) -> Result:
@@ -92,7 +116,13 @@ class Started(Generic[Result]):
         try:
             return await work
         finally:
+            self._ending.end_within()
             self._finished.set()
+
+    def _end(self) -> None:
+        self._ending.begin()
+        if hasattr(self, "future"):
+            self.future.cancel()
 
     def _forget(self) -> None:
         """What was cancelled before its first step never takes it."""
@@ -101,12 +131,15 @@ class Started(Generic[Result]):
 
 
 def run_or_start(work: Coroutine[Any, Any, None]) -> None:
-    """`run`, but on the loop itself, which cannot wait for its own work: there it is done once the loop is free."""
+    """`run`, but on the loop itself, which cannot wait for its own work: there it is done once the loop is free.
+
+    It belongs to no run: what closes something is done also as one ends.
+    """
     background = _loop(os.getpid())
     if threading.current_thread() is background.thread:
         background.start(work)
     else:
-        run(work)
+        Context().run(run, work)
 
 
 async def await_(work: Coroutine[Any, Any, Result]) -> Result:
@@ -135,16 +168,18 @@ async def finish(work: Awaitable[Result]) -> Result:
         raise
 
 
-def _submit(work: Coroutine[Any, Any, Result]) -> Future[Result]:
-    return asyncio.run_coroutine_threadsafe(work, _loop(os.getpid()).loop)
-
-
 class _BackgroundLoop:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self.loop.run_forever, name="minirag", daemon=True)
+        self.thread = threading.Thread(target=self._run, name="minirag", daemon=True)
         self.thread.start()
         self._started: set[asyncio.Task[None]] = set()  # the loop itself would let them be collected
+
+    def _run(self) -> None:
+        """Asyncio stops at these two of a user's code, though the call that they belong to raises them, too."""
+        while not self.loop.is_closed():
+            with suppress(SystemExit, KeyboardInterrupt):
+                self.loop.run_forever()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Let it run; called on the loop."""

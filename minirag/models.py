@@ -167,7 +167,9 @@ class Models:
         if identity not in self._clients:
             from minirag.llm import LLM
 
-            self._clients[identity] = model if isinstance(model, LLM) else LLM(model, **self._options_for(model))
+            client = model if isinstance(model, LLM) else LLM(model, **self._options_for(model))
+            client.lend(self)
+            self._clients[identity] = client
         return self._clients[identity]
 
     def _options_for(self, model: Any) -> dict[str, Any]:  # noqa: ANN401  any but a reasoner
@@ -177,10 +179,10 @@ class Models:
         return {name: value for name, value in self._options.items() if name not in _OF_A_NAME}
 
     def close(self) -> None:
-        """Close connections."""
+        """Close connections that no other index uses."""
         clients, self._clients = self._clients, {}
         for client in clients.values():
-            loop.run_or_start(client.close())
+            loop.run_or_start(client.give_back(self))
 
 
 def _identity(model: AnyModel) -> str | int:

@@ -59,8 +59,7 @@ class AnswerStream:
         if self._has_ended:
             raise StopIteration
         try:
-            self._start()
-            piece = self._take()
+            piece = self._take(self._start())
         except BaseException:
             self.close()
             raise
@@ -100,12 +99,12 @@ class AnswerStream:
             self._started.future.add_done_callback(lambda _: pieces.put(None))
         return self._started
 
-    def _take(self) -> str | None:
+    def _take(self, started: loop.Started[Answer]) -> str | None:
         while True:
             try:
                 return self._pieces.get(timeout=loop.POLL)
             except queue.Empty:  # Windows lets Ctrl-C through only between two waits
-                continue
+                started.check_alive()
 
 
 class AsyncAnswerStream:

@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from minirag import Document, Index, aask
-from minirag.errors import LLMSetupError
+from minirag import Document, Index, aask, ask
+from minirag.encoder.hosted_encoder import HostedEncoder
+from minirag.errors import LLMSetupError, TimeLimitError
 from tests.interrupts import SOON, SlowModel, interrupt
 from tests.loopback import Loopback, Request, Served, honest, status
 
@@ -279,3 +280,40 @@ def test_a_fault_of_the_setup_lets_calls_in_flight_be_answered(tmp_path: Path) -
         no_credit = False
         assert len(index.add(many, progress=False).added) == 60
     assert len(answered) == len(set(answered))
+
+
+class SlowVectors(Loopback):
+    """The honest model, whose vectors take half a second."""
+
+    def serve(self, request: Request) -> Served:
+        served = super().serve(request)
+        return replace(served, delay=0.5) if request.path.endswith("embeddings") else served
+
+
+@pytest.mark.parametrize("how", ["cancelled", "out of time"])
+def test_a_hosted_encoder_asks_nothing_more(tmp_path: Path, how: str) -> None:
+    documents = [
+        Document(f"d{i}", " ".join(f"Person{i}x{j} was born in Town{i}x{j}." for j in range(30)), f"T{i}")
+        for i in range(20)
+    ]
+
+    async def add(index: Index, server: Loopback) -> None:
+        task = asyncio.ensure_future(index.aadd(documents))
+        while len(server.requests) < 4:
+            await asyncio.sleep(0.02)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    with SlowVectors(honest) as server:
+        encoder = HostedEncoder("openai/any", api_base=server.api_base, api_key="key", max_parallel=2)
+        with Index(tmp_path / "a.usearch", model="offline", encoder=encoder) as index:
+            if how == "cancelled":
+                asyncio.run(add(index, server))
+            else:
+                index.add(documents[:1])
+                with pytest.raises(TimeLimitError, match=r"0\.1"):
+                    ask("Where was Person0x1 born?", index, time_limit=0.1)
+            asked = len(server.requests)
+            time.sleep(1.2)
+            assert len(server.requests) == asked

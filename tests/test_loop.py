@@ -4,10 +4,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minirag import loop
+from minirag import Document, Index, loop
+from minirag.encoder import open_encoder
+from minirag.reasoner.offline import OfflineReasoner
+from minirag.records import Extraction, Ledger, Passage
 from tests.interrupts import hear_interrupts
 
 
@@ -171,3 +179,124 @@ except KeyboardInterrupt:
     started = time.monotonic()
     done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False, preexec_fn=hear_interrupts)
     assert (done.returncode, time.monotonic() - started < 30) == (7, True)
+
+
+def leave(*_: object, **__: object) -> str:
+    sys.exit("no licence")
+
+
+async def leave_later(*_: object) -> str:
+    return leave()
+
+
+def leaving_documents() -> Iterator[Document]:
+    yield Document("a", "Aylwin was directed by Henry Edwards.", "Aylwin")
+    leave()
+
+
+class LeavingReasoner(OfflineReasoner):
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        del passage, title
+        leave()
+        raise AssertionError
+
+
+class LeavingEncoder:
+    """The shipped one, until it shall encode."""
+
+    def __init__(self) -> None:
+        self._within = open_encoder(None)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        return leave if name == "encode" else getattr(self._within, name)
+
+
+EXITS: dict[str, dict[str, Any]] = {
+    "generator": {},
+    "function": {"model": leave},
+    "asynchronous function": {"model": leave_later},
+    "reasoner": {"model": LeavingReasoner(Ledger())},
+    "encoder": {"encoder": LeavingEncoder()},
+}
+
+
+@pytest.mark.parametrize("name", EXITS)
+def test_who_exits_in_code_of_the_users_exits_the_call(name: str, tmp_path: Path) -> None:
+    documents = leaving_documents() if name == "generator" else [f"Town {i} is a town." for i in range(5)]
+    with Index(tmp_path / "a.usearch", **{"model": "offline", **EXITS[name]}) as index:
+        with pytest.raises(SystemExit, match="no licence"):
+            index.add(documents)
+        with pytest.raises(SystemExit, match="no licence"):
+            asyncio.run(index.aadd(leaving_documents() if name == "generator" else ["Oslo is a town."]))
+    with Index(tmp_path / "b.usearch", model="offline") as index:
+        assert len(index.add(["Oslo is a town."]).added) == 1
+
+
+def test_an_interrupt_raised_in_a_task_comes_out_and_the_loop_goes_on() -> None:
+    async def stop() -> None:
+        raise KeyboardInterrupt("stop")
+
+    async def many() -> None:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(3):
+                group.create_task(stop())
+
+    for _ in range(3):
+        with pytest.raises(KeyboardInterrupt, match="stop"):
+            loop.run(many())
+    assert loop.run(thread_name()) == "minirag"
+
+
+def test_what_a_thread_of_a_cancelled_run_waits_for_ends_with_it() -> None:
+    begun: list[str] = []
+    let_go = threading.Event()
+
+    async def call(name: str) -> None:
+        begun.append(name)
+        try:
+            await asyncio.sleep(60 if name == "first" else 0)
+        finally:
+            let_go.set()
+
+    async def close() -> None:
+        begun.append("close")
+
+    def calls() -> None:
+        try:
+            with suppress(CancelledError):
+                loop.run(call("first"))
+            with pytest.raises(CancelledError):
+                loop.run(call("second"))
+        finally:
+            loop.run_or_start(close())
+            closed.set()
+
+    async def limited() -> None:
+        async with asyncio.timeout(0.1):
+            await asyncio.to_thread(calls)
+
+    closed = threading.Event()
+    with pytest.raises(TimeoutError):
+        loop.run(limited())
+    assert let_go.wait(5)
+    assert closed.wait(5)
+    assert begun == ["first", "close"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_does_not_wait_for_its_parents_loop() -> None:
+    code = """
+import asyncio, os, sys
+from minirag import loop
+started = loop.Started(asyncio.sleep(30))
+pid = os.fork()
+if pid == 0:
+    try:
+        started.check_alive()
+    except RuntimeError as error:
+        os._exit(3 if "has ended" in str(error) else 4)
+started.check_alive()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
+    assert done.returncode == 3

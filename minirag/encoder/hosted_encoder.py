@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -62,7 +61,6 @@ class HostedEncoder:
         self.ledger = Ledger()
         self._options = options
         self._client: LLM | None = None
-        self._process = os.getpid()
         self._dimensions: int | None = None
         self._tokenizer: Tokenizer | None = None
         self._lock = threading.Lock()
@@ -132,8 +130,8 @@ class HostedEncoder:
     def close(self) -> None:
         """Close the connections; the next `encode` opens new ones."""
         client, self._client = self._client, None
-        if client is not None and self._process == os.getpid():
-            loop.run(client.close())
+        if client is not None:
+            loop.run_or_start(client.close())
 
     async def _embed_all(self, texts: Sequence[str], progress: Callable[[int], None] | None) -> list[list[float]]:
         client = self._open_client()
@@ -155,12 +153,10 @@ class HostedEncoder:
         return [vector for task in tasks for vector in task.result()]
 
     def _open_client(self) -> LLM:
-        """The client; a new one in a forked child, which must not share connections with its parent."""
         from minirag.llm import LLM
 
-        if self._client is None or self._process != os.getpid():
+        if self._client is None:
             self._client = LLM(self.name, **self._options)
-            self._process = os.getpid()
         return self._client
 
     def _check(self, rows: Sequence[Sequence[float]]) -> NDArray[np.float32]:

@@ -11,12 +11,14 @@ from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
+from weakref import WeakSet
 
 from minirag.errors import LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
 from minirag.llm import embeddings
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
 from minirag.llm.completions import corrected, find_fault, is_cut_off, text_of, tokens_received, tokens_sent
+from minirag.llm.connection import Connection
 from minirag.llm.credentials import find_secrets
 from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
@@ -31,7 +33,7 @@ from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
 from minirag.llm.tokens import estimate_all
-from minirag.llm.transport import Access, Transport, import_client, open_transport
+from minirag.llm.transport import Access, import_client, open_transport
 from minirag.records import Ledger, Task, Usage
 
 if TYPE_CHECKING:
@@ -47,7 +49,9 @@ _UNKNOWN_WINDOW = 12_000  # tokens, where nobody says: about 8,000 of material, 
 
 
 class LLM:
-    """One model, called from one event loop. Keys are passed on, never logged, repeated in an error or shown.
+    """One model, called from one event loop in each process; indexes may share it.
+
+    Keys are passed on, never logged, repeated in an error or shown.
 
     Attributes:
         model: The name as it was given; of a router its model group, of a function its own name.
@@ -120,7 +124,8 @@ class LLM:
         self._reply_tokens = parameters.get("max_tokens") or 0
         key = api_key.strip() if api_key else None
         self._rates = Rates(requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute)
-        self._sender = Sender(
+        sender = partial(
+            Sender,
             self.model,
             address=find_server(self._route, api_base=api_base),
             timeout=timeout,
@@ -134,16 +139,14 @@ class LLM:
                 deployments=deployments_of(given),
             ),
         )
-        self._access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
+        access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
+        self._connection = Connection(sender, partial(open_transport, self._route, access))
+        self._users: WeakSet[object] = WeakSet()
 
     def __repr__(self) -> str:
         """Model and host, no key."""
         host = f", api_base at {urlsplit(self._api_base).hostname}" if self._api_base else ""
         return f"LLM({self.model!r}{host})"
-
-    @cached_property
-    def _transport(self) -> Transport:
-        return open_transport(self._route, self._access)
 
     @cached_property
     def _served(self) -> tuple[str, str]:
@@ -231,8 +234,8 @@ class LLM:
             return []
         await self._import()
         purpose = Purpose("embed", ledger, _turn())
-        response = await self._sender.send(
-            lambda: self._transport.embed(texts),
+        response = await self._connection.sender.send(
+            lambda: self._connection.transport.embed(texts),
             purpose,
             shape=self._embedding(texts, ledger),
             check=lambda answer: embeddings.find_fault(answer, len(texts)),
@@ -254,9 +257,18 @@ class LLM:
             ledger.budget.require(self.price.cost(Usage(prompt_tokens=estimate_all(texts))))
 
     async def close(self) -> None:
-        """Close the connections; call it on the loop that made the calls."""
-        if "_transport" in vars(self):  # nothing was opened where nothing was asked, or could be
-            await self._transport.close()
+        """Close the connections; call it on the loop that made the calls. The next call opens them again."""
+        await self._connection.close()
+
+    def lend(self, user: object) -> None:
+        """Somebody makes calls who has not made this; `give_back` says when no longer."""
+        self._users.add(user)
+
+    async def give_back(self, user: object) -> None:
+        """Close the connections once nobody uses them any more that this was lent to; as `close`."""
+        self._users.discard(user)
+        if not self._users:
+            await self.close()
 
     def _wants_size(self, ledger: Ledger) -> bool:
         return self._rates.counts_tokens or ledger.budget is not None
@@ -316,7 +328,7 @@ class LLM:
                 self._served,
             )
             try:
-                response = await self._sender.send(call, purpose, shape=shape, check=find_fault)
+                response = await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)
             except PromptTooLongError:
                 self._setup.prove()
                 size = _size(request)  # the shortest that was too long: what is known of the window is wrong
@@ -354,7 +366,7 @@ class LLM:
         parameters = request.parameters
         if self._of_ollama is not None:
             parameters = {**parameters, **self._of_ollama.parameters(_size(request), request.most_received)}
-        pieces = await self._transport.complete(request.messages, parameters)
+        pieces = await self._connection.transport.complete(request.messages, parameters)
         completion = pieces if listener is None else await gather(pieces, listener)
         if self._of_ollama is not None:
             self._of_ollama.check(request.messages, tokens_sent(completion))
