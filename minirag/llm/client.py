@@ -22,13 +22,14 @@ from minirag.llm.connection import Connection
 from minirag.llm.credentials import find_secrets
 from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
+from minirag.llm.network import find_proxy
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, deployments_of, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
 from minirag.llm.proving import ENOUGH, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import Route, check_address, find_provider, find_route, find_server, find_window
+from minirag.llm.routing import Route, check_address, find_base, find_provider, find_route, find_server, find_window
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
@@ -128,6 +129,7 @@ class LLM:
             Sender,
             self.model,
             address=find_server(self._route, api_base=api_base),
+            proxy=None if is_router(given) else find_proxy(find_base(self._route, api_base=api_base)),
             timeout=timeout,
             max_parallel=max_parallel,
             retries=retries or Retries(),

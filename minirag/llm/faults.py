@@ -17,7 +17,17 @@ from time import time
 from typing import Any, Literal
 
 FaultKind = Literal[
-    "setup", "transient", "broken", "misshapen", "absent", "outage", "interrupted", "too_long", "refused", "bad_request"
+    "setup",
+    "transient",
+    "broken",
+    "misshapen",
+    "page",
+    "absent",
+    "outage",
+    "interrupted",
+    "too_long",
+    "refused",
+    "bad_request",
 ]
 
 _NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
@@ -48,6 +58,12 @@ _SECRETS = re.compile(
     r"|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
 )
 _SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_PAGE = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_PAGE_WITHIN = re.compile(r"Original Response: " + _PAGE.pattern, re.IGNORECASE | re.DOTALL)  # LiteLLM's words
+_PAGE_REASON = "a web page in the place of an answer"
+_NO_ENDPOINT = re.compile(r"unexpected endpoint", re.IGNORECASE)  # LM Studio, with status 200
+_NO_PROXY = re.compile(r"unknown scheme for proxy|using socks proxy|proxy protocol must be", re.IGNORECASE)
+_PROXY_REFUSES = re.compile(r"\b407 Proxy Authentication", re.IGNORECASE)
 _LONG = 8  # letters of a secret that is one wherever it stands
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
 UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
@@ -70,8 +86,8 @@ class Fault:
     Attributes:
         kind: "setup" (no call can succeed), "transient" (try again), "broken" (the client library itself failed,
             perhaps on an answer that is paid for: tried once more at most), "misshapen" (an answer that has not the
-            form of one: likewise), "absent" (no connection came about: tried a few times only, unless somebody answered
-            before), "outage" (not tried, as the provider is gone),
+            form of one: likewise), "page" (a web page in its place) and "absent" (no connection came about): tried few
+            times only, unless somebody answered before; "outage" (not tried, as the provider is gone),
             "interrupted" (in the middle of a reply of which something was shown already), "too_long" and "refused"
             (this prompt cannot succeed), "bad_request" (the provider did not accept it as it is).
         reason: The provider's words in one line, without secrets.
@@ -91,7 +107,7 @@ class Fault:
     @property
     def is_tried_again(self) -> bool:
         """Whether another attempt may do better."""
-        return self.kind in ("transient", "broken", "misshapen", "absent")
+        return self.kind in ("transient", "broken", "misshapen", "page", "absent")
 
     @property
     def outline(self) -> str:
@@ -133,6 +149,8 @@ def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
     status = getattr(error, "status_code", None)
     status = status if isinstance(status, int) else None
     kind = _kind(error, status, text)
+    if kind == "transient" and _PAGE_WITHIN.search(text):
+        return Fault("page", _PAGE_REASON)
     if kind == "transient" and status in (None, 500):
         absence = _absence(error)
         if absence is not None:
@@ -154,10 +172,19 @@ def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
     """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none."""
     if not isinstance(error, dict):
         told = f": {one_line(redact(shown(error)))}" if error else ""
+        if _NO_ENDPOINT.search(told):
+            return Fault("setup", told.removeprefix(": "), status=404)
         return Fault("transient", f"an answer without content{told}")
     code, reason = error.get("code"), one_line(redact(shown(error.get("message", error))))
     kind: FaultKind = "setup" if code in (401, 402, 404) or _NO_CREDIT.search(reason) else "transient"
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
+
+
+def find_page(answer: Any) -> Fault | None:  # noqa: ANN401
+    """The fault of what is no JSON in the place of an answer, with status 200; the openai client gives it as a text."""
+    if not isinstance(answer, str) or not answer.strip():
+        return None
+    return Fault("page", _PAGE_REASON if _PAGE.match(answer) else f"a text that is no JSON: {one_line(answer, 80)}")
 
 
 def misshapen(what: str) -> Fault:
@@ -224,7 +251,7 @@ def shown(value: Any) -> str:  # noqa: ANN401
 
 
 def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
-    if status in (401, 402, 404):
+    if status in (401, 402, 404, 407) or _PROXY_REFUSES.search(text):
         return "setup"
     if status == 403 and _NO_STREAM.search(text):
         return "bad_request"
@@ -246,8 +273,11 @@ def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
 
 
 def _is_sent_nowhere(error: Exception) -> bool:
-    """Whether a client found that an address is none: of a router, or of the environment."""
-    return any(_NO_ADDRESS.search(str(seen)) or _is_named(seen, _ADDRESSING) for seen in _chain(error))
+    """Whether a client found that an address is none, or a proxy's: of a router, or of the environment."""
+    return any(
+        _NO_ADDRESS.search(str(seen)) or _NO_PROXY.search(str(seen)) or _is_named(seen, _ADDRESSING)
+        for seen in _chain(error)
+    )
 
 
 def _is_named(error: BaseException, names: Sequence[str]) -> bool:

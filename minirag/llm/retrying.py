@@ -19,6 +19,7 @@ T = TypeVar("T")
 _MOST_ATTEMPTS = {
     "broken": 2,  # each may be paid for, and code rarely fails by chance
     "misshapen": 2,  # likewise: servers rarely change the form of what they say
+    "page": 2,  # a wrong address; where somebody answered before it is what a proxy says, and passes
     "absent": 5,  # in two seconds: what was never there is rather misspelt or not started than away for a moment
 }
 

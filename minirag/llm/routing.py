@@ -90,19 +90,20 @@ def check_address(address: str) -> str:
 
 def find_host(route: Route, *, api_base: str | None = None) -> str:
     """The host of the address that calls go to, "" where the provider's own is not replaced."""
-    base = _find_base(route, api_base)
+    base = find_base(route, api_base=api_base)
     return (urlsplit(base).hostname or "") if base else ""
 
 
 def find_server(route: Route, *, api_base: str | None = None) -> str:
     """That host with its port, as messages name it: without what stands before an @. "" also for what is none."""
     try:
-        return urlsplit(_find_base(route, api_base)).netloc.rpartition("@")[2]
+        return urlsplit(find_base(route, api_base=api_base)).netloc.rpartition("@")[2]
     except ValueError:  # of the environment: the call will say so
         return ""
 
 
-def _find_base(route: Route, api_base: str | None) -> str:
+def find_base(route: Route, *, api_base: str | None = None) -> str:
+    """The address that calls go to, "" where the provider's own is not replaced."""
     return api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None) or ""
 
 

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from minirag.ending import current_ending, linger
 from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
 from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
-from minirag.llm.faults import Fault, FaultError, read_fault, redact
+from minirag.llm.faults import Fault, FaultError, find_page, read_fault, redact
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate, Outcome
 from minirag.llm.rates import Rates
@@ -28,6 +28,7 @@ from minirag.wording import did_you_mean
 _log = logging.getLogger(__name__)
 Call = Callable[[], Awaitable[Any]]  # one attempt
 Check = Callable[[Any], Fault | None]  # finds what is wrong with an answer
+_ENDS = "an api_base usually ends in /v1"
 _KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
 _UNAVAILABLE = {
     "interrupted": "the reply broke off in the middle",
@@ -52,15 +53,16 @@ class Sender:
         model: str,
         *,
         address: str,
+        proxy: str | None,
         timeout: float,
         max_parallel: int,
         retries: Retries,
         rates: Rates,
         secrets: Sequence[str],
     ) -> None:
-        """`model` and `address` ("" for the provider's own) are for messages; `secrets` is what they must not hold."""
+        """`model`, `address` ("" for the provider's own) and `proxy` are for messages, which hold no `secrets`."""
         self._model, self._timeout, self._retries, self._secrets = model, timeout, retries, secrets
-        self._address, self._is_reached = address, False
+        self._address, self._proxy, self._is_reached = address, proxy, False
         self._gate, self._rates = Gate(max_parallel), rates
         self._silence = Silence(model)
         self._outages: WeakKeyDictionary[Ledger, Outage] = WeakKeyDictionary()  # a ledger is a run
@@ -133,9 +135,9 @@ class Sender:
         """What a fault means here: a reply that was heard in part is not asked for again; who answered comes back."""
         if purpose.was_heard:
             return replace(fault, kind="interrupted")
-        if fault.kind == "absent" and self._is_reached:
+        if fault.kind in ("absent", "page") and self._is_reached:
             return replace(fault, kind="transient")
-        self._is_reached = self._is_reached or fault.kind != "absent"
+        self._is_reached = self._is_reached or fault.kind not in ("absent", "page")
         return fault
 
     async def _within_budget(self, call: Call, sending: Sending, check: Check) -> tuple[Any, Fault | None]:
@@ -173,7 +175,7 @@ class Sender:
             sending.seconds_open += perf_counter() - start
         self._gate.note("answered", seconds=perf_counter() - start)
         self._silence.answered()
-        fault, usage = check(response), read_usage(response, shape, perf_counter() - start)
+        fault, usage = find_page(response) or check(response), read_usage(response, shape, perf_counter() - start)
         if fault is not None:
             fault = replace(fault, reason=redact(fault.reason, self._secrets))
         if fault is not None and usage.uncounted:
@@ -203,22 +205,12 @@ class Sender:
 
     def _translate(self, error: FaultError) -> LLMError:
         fault, model = error.fault, self._model
-        if fault.kind == "setup" and fault.is_unknown_provider:
-            return LLMSetupError(model, unknown_provider(model))
-        if fault.kind == "setup":
-            hint = " (an api_base usually ends in /v1)" if fault.status == 404 else ""
-            return LLMSetupError(model, fault.reason + hint)
+        if fault.kind in ("setup", "page", "absent"):
+            return LLMSetupError(model, self._setup_problem(error))
         if fault.kind == "transient":
             asked = f", asked to wait {fault.wait:.0f} s more" if fault.wait else ""
             tried = f"gave up after {error.attempts} attempts and {error.seconds:.0f} s of waiting{asked}"
             return LLMUnavailableError(model, f"{tried}: {fault.reason}")
-        if fault.kind == "absent":
-            there = f" at {self._address}" if self._address else ""
-            tried = f"{error.attempts} attempts in {error.seconds:.0f} s: {fault.reason}"
-            return LLMSetupError(
-                model,
-                f"nobody answers{there} ({tried}). Is the server started, the address right, and a network there?",
-            )
         if fault.kind == "broken":
             failed = f"the client library itself failed, {error.attempts} times; another release of it may help"
             return LLMUnavailableError(model, f"{failed}: {fault.reason}")
@@ -231,6 +223,19 @@ class Sender:
         if fault.kind == "refused":
             return LLMReplyError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)
+
+    def _setup_problem(self, error: FaultError) -> str:
+        fault, there = error.fault, f" at {self._address}" if self._address else ""
+        if fault.kind == "page":
+            return f"{self._address or 'its server'} gives {fault.reason}: {_ENDS}"
+        if fault.kind == "setup":
+            hint = f" ({_ENDS})" if fault.status == 404 else ""
+            return unknown_provider(self._model) if fault.is_unknown_provider else fault.reason + hint
+        tried = f"{error.attempts} attempts in {error.seconds:.0f} s: {fault.reason}"
+        if self._proxy is None:
+            return f"nobody answers{there} ({tried}). Is the server started, the address right, and a network there?"
+        through = f"nobody answers{there} through the proxy {self._proxy} ({tried})"
+        return f"{through}. Is the proxy there? NO_PROXY names hosts that are called without it"
 
 
 def _check_not_ending(purpose: Purpose) -> None:

@@ -134,11 +134,14 @@ def _text_of(delta: Any) -> str:  # noqa: ANN401
 
 
 async def _undivided(pieces: Pieces) -> Any:  # noqa: ANN401
-    """The completion of a server that sent it whole; None for a stream."""
+    """The completion of a server that sent it whole, or the text of a web page; None for a stream."""
     if not hasattr(pieces, "__aiter__"):
         return pieces
     response = getattr(pieces, "response", None)
     kind = response.headers.get("content-type", "") if response is not None and hasattr(response, "headers") else ""
+    if response is not None and "html" in kind:
+        await response.aread()
+        return response.text
     if response is None or "json" not in kind:
         return None
     from openai.types.chat import ChatCompletion

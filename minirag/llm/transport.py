@@ -14,6 +14,7 @@ from minirag.llm.caching import mark_constant
 from minirag.llm.catalog import find_litellm
 from minirag.llm.credentials import split_address
 from minirag.llm.faults import UNSENDABLE_KEY
+from minirag.llm.network import environment_problem
 from minirag.llm.own import FunctionTransport, RouterTransport
 from minirag.llm.routing import Route, check_address
 
@@ -120,7 +121,10 @@ class OpenAITransport:
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """As floats: many servers ignore the client's default, base64."""
-        return await self._opened().embeddings.create(model=self._model, input=list(texts), encoding_format="float")
+        from openai.types import CreateEmbeddingResponse
+
+        body = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        return await self._opened().post("/embeddings", cast_to=CreateEmbeddingResponse, body=body)
 
     async def close(self) -> None:
         """Close the client, if there is one."""
@@ -130,6 +134,9 @@ class OpenAITransport:
 
     def _opened(self) -> AsyncOpenAI:
         if self._client is None:
+            problem = environment_problem()
+            if problem is not None:  # before there is half a client, which would fail once more when it is dropped
+                raise MissingSetupError(problem)
             self._client = self._open()
         return self._client
 
