@@ -41,7 +41,8 @@ class AnswerStream:
     def answer(self) -> Answer:
         """The whole answer, once all pieces were taken. Its `text` is what the pieces make, joined.
 
-        A reply that had to be repaired is the exception: then `text` is what counts.
+        A reply that had to be repaired is the exception, and one that gives an answer and then another: what was told
+        is then the first, and `text`, the last, is what counts.
 
         Raises:
             RuntimeError: Before that.

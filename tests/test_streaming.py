@@ -182,6 +182,36 @@ def test_a_reply_that_cannot_be_used_is_repaired(path: Path) -> None:
     assert [bool(request.body.get("stream")) for request in server.requests] == [True, False]
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        f"{TEXT.replace(str(REPLY['answer']), 'a first draft')} No, wait. {TEXT}",
+        TEXT.replace('"answer":', '"answer": "a first draft", "answer":'),
+    ],
+)
+def test_of_two_answers_the_first_is_told_and_the_last_is_the_text(path: Path, reply: str) -> None:
+    pieces, answer, _ = told(path, [reply])
+    assert "".join(pieces) == "a first draft"
+    assert answer.text == REPLY["answer"]  # type: ignore[attr-defined]
+    with Loopback([reply]) as server, opened(path, server) as index:
+        assert ask(QUESTION, index).text == REPLY["answer"]
+
+
+def test_zeros_at_the_end_of_a_stream_are_no_usage(path: Path) -> None:
+    def chunk(usage: dict[str, int] | None, *choices: dict[str, object]) -> bytes:
+        body = {"id": "0", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices}
+        return f"data: {json.dumps({**body, 'usage': usage})}\n\n".encode()
+
+    pieces = [
+        chunk(None, {"index": 0, "delta": {"content": TEXT}, "finish_reason": None}),
+        chunk({"prompt_tokens": 90, "completion_tokens": 5}, {"index": 0, "delta": {}, "finish_reason": "stop"}),
+        chunk({"prompt_tokens": 0, "completion_tokens": 0}),
+        b"data: [DONE]\n\n",
+    ]
+    _, answer, _ = told(path, [Served(pieces=pieces)])
+    assert (answer.usage.prompt_tokens, answer.usage.uncounted) == (90, 0)  # type: ignore[attr-defined]
+
+
 def test_a_reply_that_was_cut_off_goes_on_where_it_ended(path: Path) -> None:
     half = Served(text=TEXT[:50], finish_reason="length")
     pieces, answer, _ = told(path, [half, TEXT])

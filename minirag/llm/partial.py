@@ -11,7 +11,7 @@ _Characters = Generator[None, str, None]
 
 
 class PartialField:
-    """The text of a field of the first object in a model's reply, as far as it has arrived.
+    """The text of a field of the first object in a model's reply, as far as it has arrived; of two such the first.
 
     Prose, fences and thoughts before the object are passed over. Nothing is ever taken back: blanks at the ends are
     left out, and half of a surrogate pair waits for the other. What is no JSON gives no text.
@@ -44,7 +44,7 @@ class PartialField:
 
     def _read(self) -> _Characters:
         yield from _pass_over_prose()
-        depth, is_key, key = 1, True, ""
+        depth, is_key, key, is_new = 1, True, "", True
         while depth:
             character = yield
             if character == '"' and depth == 1 and is_key:
@@ -52,7 +52,8 @@ class PartialField:
                 yield from _read_string(name.append)
                 key = "".join(name)
             elif character == '"':
-                is_wanted = depth == 1 and key == self._field
+                is_wanted = is_new and depth == 1 and key == self._field
+                is_new = is_new and not is_wanted
                 yield from _read_string(self._found.append if is_wanted else _drop)
             elif depth == 1 and character in ":,":
                 is_key = character == ","

@@ -88,7 +88,9 @@ class _Reply:
 
     def add(self, chunk: Any) -> str:  # noqa: ANN401
         """Keep what a chunk holds, and give its text."""
-        self.usage = getattr(chunk, "usage", None) or self.usage
+        usage = getattr(chunk, "usage", None)
+        if usage and (self.usage is None or getattr(usage, "prompt_tokens", None)):  # some end with zeros
+            self.usage = usage
         self._error = getattr(chunk, "error", None) or self._error
         self._model = getattr(chunk, "model", None) or self._model
         self._provider = self._provider or provider_of(chunk)
