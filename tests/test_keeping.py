@@ -122,3 +122,10 @@ def test_a_fault_of_the_setup_leaves_no_question_out(command: list[str], tmp_pat
     assert result.exit_code == 1
     assert "the same command goes on from there" in result.output
     assert not (tmp_path / "out" / "chains.jsonl").exists()
+
+
+def test_options_of_models_are_heeded(command: list[str]) -> None:
+    with Loopback(lambda request: replace(honest(request), delay=0.02)) as server:
+        result = run([*command, "--model-for", "extract=openai/cheap", "--max-parallel", "1"], server)
+        assert (result.exit_code, {request.body["model"] for request in server.requests}) == (0, {"cheap"})
+        assert server.most_parallel == 1

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minirag.cli.choices import Choice, Place
-from minirag.cli.options import FILE, model_options, quiet_option, shows_bars
+from minirag.cli.options import FILE, model_arguments, model_options, quiet_option, shows_bars
 from minirag.cli.places import require_folder, require_readable
 from minirag.cli.printing import echo_note
 from minirag.cli.running import command
 from minirag.loop import run
-from minirag.models import OFFLINE, Models
+from minirag.models import Models
 from minirag.progress import Progress
 from minirag.records import Ledger
 from minirag.telling import FailedError
@@ -93,9 +93,10 @@ def train(
     require_folder(out, "--out")
     settings = change(PRESETS[preset], [*given, *([f"base={base}"] if base else [])])  # type: ignore[index]  # click checked it
     making = Making(out, settings, name or out.name, Progress(shows_bars(quiet=quiet)))
-    models = Models(model, {} if api_base is None else {"api_base": api_base})
+    arguments = model_arguments(model, api_base)
+    models = Models(arguments.pop("model"), arguments, arguments.pop("models", None))
     try:
-        _run(making, Inputs(files, triples, model or OFFLINE), stages, models)
+        _run(making, Inputs(files, triples, models.name(None, task="extract")), stages, models)
     finally:
         models.close()
     if not quiet:
