@@ -331,7 +331,7 @@ def test_a_hosted_encoder_counts_in_every_command(notes: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    "spelled", ["openai/embedding", "openai/embedding=", "=5", "a=5,x", "a=nan", "a=-1", "a=1,2,3,4"]
+    "spelled", ["openai/embedding", "openai/embedding=", "=5", "a=5,x", "a=nan", "a=-1", "a=1,2,3,4,5"]
 )
 def test_a_price_is_numbers_of_a_name(notes: Path, spelled: str) -> None:
     result = run("ask", QUESTION, "--index", notes, "--price-for", spelled)
