@@ -8,7 +8,8 @@ from typing import Any
 
 from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Message
-from minirag.llm.faults import Fault, fault_in_answer, misshapen, one_line
+from minirag.llm.faults import Fault, fault_in_answer, misshapen
+from minirag.llm.redacting import one_line
 from minirag.llm.structured import storable_text
 
 

@@ -8,13 +8,14 @@ providers and on `litellm_response_headers` for the others (measured on litellm 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any, Literal
+
+from minirag.llm.redacting import one_line, redact, shown
 
 FaultKind = Literal[
     "setup",
@@ -53,18 +54,12 @@ _FILTERED = re.compile(r"content[ _](?:filter|policy|management)|moderation|flag
 _NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to stream is another than that to ask
 _OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
 _RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
-_SECRETS = re.compile(
-    r"(?:\bsk-|\bAIza|\bgsk_|\bhf_|\bxai-)[\w*.-]{6,}|(?<=[Bb]earer )\S+|(?<=[Bb]asic )(?=\S*[\d=])[\w+/=-]{6,}"
-    r"|(?<=[?&]key=)[^&\s]+|(?<=://)[^/\s@]+(?=@)"
-)
-_SECRET_NAME = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _PAGE = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _PAGE_WITHIN = re.compile(r"Original Response: " + _PAGE.pattern, re.IGNORECASE | re.DOTALL)  # LiteLLM's words
 _PAGE_REASON = "a web page in the place of an answer"
 _NO_ENDPOINT = re.compile(r"unexpected endpoint", re.IGNORECASE)  # LM Studio, with status 200
 _NO_PROXY = re.compile(r"unknown scheme for proxy|using socks proxy|proxy protocol must be", re.IGNORECASE)
 _PROXY_REFUSES = re.compile(r"\b407 Proxy Authentication", re.IGNORECASE)
-_LONG = 8  # letters of a secret that is one wherever it stands
 _UNSENDABLE = "holds a blank at an end, a line break or a letter beyond ASCII"
 UNSENDABLE_KEY = f"the API key {_UNSENDABLE}"
 _NO_HEADER = re.compile(r"control character detected in headers|illegal header value", re.IGNORECASE)
@@ -192,23 +187,6 @@ def misshapen(what: str) -> Fault:
     return Fault("misshapen", f"an answer of another form than it should have: {what}")
 
 
-def redact(text: str, secrets: Sequence[str] = ()) -> str:
-    """The text with `secrets`, the environment's keys, and whatever looks like a key replaced by "[key]"."""
-    named = [value for name, value in os.environ.items() if _SECRET_NAME.search(name) and len(value.strip()) >= _LONG]
-    for value in sorted({secret.strip() for secret in (*named, *secrets)}, key=len, reverse=True):
-        if len(value) >= _LONG:
-            text = text.replace(value, "[key]")
-        elif value:  # not as a part of a word
-            text = re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", "[key]", text)
-    return _SECRETS.sub("[key]", text)
-
-
-def one_line(text: str, limit: int = 300) -> str:
-    """The text on one line, cut after `limit` characters."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"
-
-
 def _is_unsendable(error: Exception) -> bool:
     """Whether a client found, before anything left, that a header cannot be sent."""
     return any(
@@ -240,14 +218,6 @@ def _text(error: Exception) -> str:
         return f"{error} {json.dumps(body, default=str)}" if isinstance(body, dict) else str(error)
     except RecursionError:
         return str(error)
-
-
-def shown(value: Any) -> str:  # noqa: ANN401
-    """A value of JSON as text; nothing bounds how deep a server nests it."""
-    try:
-        return str(value)
-    except RecursionError:
-        return "too deeply nested to be shown"
 
 
 def _kind(error: Exception, status: int | None, text: str) -> FaultKind:

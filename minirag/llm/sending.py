@@ -14,10 +14,11 @@ from weakref import WeakKeyDictionary
 from minirag.ending import current_ending, linger
 from minirag.errors import InputError, LLMError, LLMReplyError, LLMSetupError, LLMUnavailableError, PromptTooLongError
 from minirag.llm.accounting import Purpose, Sending, Shape, describe_response, open_span
-from minirag.llm.faults import Fault, FaultError, find_page, read_fault, redact
+from minirag.llm.faults import Fault, FaultError, find_page, read_fault
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate, Outcome
 from minirag.llm.rates import Rates
+from minirag.llm.redacting import redact
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError

@@ -7,7 +7,7 @@ from typing import Any
 
 from minirag.llm.accounting import Shape
 from minirag.llm.completions import first_of, thoughts_of
-from minirag.llm.faults import shown
+from minirag.llm.redacting import shown
 from minirag.llm.tokens import estimate_tokens
 from minirag.records import Usage
 
