@@ -23,6 +23,7 @@ CONTEXT = [
     ContextItem("The Orm is a river. It is 612 kilometres long. Its valley is 40 m deep.", "Orm"),
     ContextItem("Vardø is a town. Its population was 2,100 in 2011.", "Vardø"),
     ContextItem("Sund is a village in Norway. It has 912 inhabitants.", "Sund"),
+    ContextItem("Olga Sund wrote the novel Winter Road in 1903. Olga Sund was born in Ostwick.", "Winter Road"),
     ContextItem("Deep Water is a 1979 Norwegian film directed by Nils Holm.", "Deep Water"),
 ]
 
@@ -41,6 +42,8 @@ CONTEXT = [
         ("Where does Sund lie?", "Norway"),
         ("Where did Eva Holm grow up?", "Sund"),
         ("What film did Nils Holm direct?", "Deep Water"),
+        ("Who is the author of Winter Road?", "Olga Sund"),
+        ("Where was the author of Winter Road born?", "Ostwick"),
     ],
 )
 def test_what_is_said_of_a_name_answers(question: str, answer: str) -> None:

@@ -138,6 +138,19 @@ _INVERSE = {
     "founder": r"founded|founder of",
     "performer": r"(?:song|single|album)s?",
 }
+# Between the one who did it and what was done: "Ada Brook wrote the novel Winter Road".
+_ACTIVE = {
+    "director": r"directed",
+    "performer": r"performed|recorded|sang|released",
+    "composer": r"composed",
+    "writer": r"wrote|authored|penned",
+    "producer": r"produced",
+    "founder": r"founded|co-founded|established|created|started",
+    "teacher": r"taught|trained",
+}
+_DOING = {
+    step: re.compile(rf"\s(?:also |later |then )?(?:{verb})\s(?P<gap>[^.;]{{0,60}})") for step, verb in _ACTIVE.items()
+}
 # With how much a name after it loses; a bare "by" says nothing of the relation, where there is any other word for it.
 _FORWARD = {
     step: tuple(
@@ -173,7 +186,23 @@ def follow(statements: Sequence[Statement], about: str, step: str) -> Step | Non
                     best = (score, Step(statement, name))
     if best is not None and best[0] > 0:
         return best[1]
-    return _inverse(statements, about, step) or (best[1] if best is not None else None)
+    return (
+        _doer(statements, about, step) or _inverse(statements, about, step) or (best[1] if best is not None else None)
+    )
+
+
+def _doer(statements: Sequence[Statement], about: str, step: str) -> Step | None:
+    """Who stands right before the verb of which `about` is the object."""
+    verb = _DOING.get(step)
+    if verb is None:
+        return None
+    for statement in statements:
+        for start, end in name_spans(statement.resolved):
+            said = verb.match(statement.resolved, end)
+            name = statement.resolved[start:end]
+            if said is not None and about in normalise_name(said["gap"]) and normalise_name(name) != about:
+                return Step(statement, name)
+    return None
 
 
 def _names_after(text: str, cue: re.Pattern[str]) -> list[tuple[str, int]]:

@@ -85,8 +85,9 @@ def _refuse_of_subject(question: Question, statements: Sequence[Statement], subj
     focus = focus_of(question, start, end)
     if focus - LIFE - _LYING:
         return None
-    if steps_of(question.text, start, end):
-        return not_found()
+    if steps := steps_of(question.text, start, end):
+        told = any(terms_of(steps[0]) & statement.terms for statement in statements if _names(statement, about))
+        return None if told else not_found()
     if not focus:
         return None
     own = [statement for statement in statements if statement.about == about]
@@ -106,11 +107,15 @@ def _refuse_unspoken(
     start, end = spans[0]
     name = subjects[0][0] if subjects else normalise_name(question.text[start:end])
     rest = question.terms - terms_of(question.text[start:end]) - terms_of(name)
-    own = [statement for statement in statements if statement.about == name or name in statement.names]
+    own = [statement for statement in statements if _names(statement, name)]
     is_simple = len(rest) == 1 and rest <= KNOWN_STEMS - question.types - _LYING
     if not is_simple or not own or any(rest <= statement.terms for statement in own):
         return None
     return not_found()
+
+
+def _names(statement: Statement, name: str) -> bool:
+    return statement.about == name or name in statement.names
 
 
 def _is_name_of(text: str, about: str) -> bool:
@@ -146,13 +151,19 @@ def follow_steps(
         taken.append(step)
         last = place == len(steps) - 1
         target = match_subject(normalise_name(step.name), subjects)
-        if not target and not (last and question.kind == "person"):
+        if not target and not (last and (question.kind == "person" or _told_of(statements, step.name))):
             return None
         about = target
     items = tuple(dict.fromkeys((*passed, *(step.statement.item for step in taken))))
     if question.kind == "person":
         return Reading(taken[-1].name, found=True, items=items) if taken else None
-    return _attribute(question, focus, [statement for statement in statements if statement.about == about], items)
+    own = [statement for statement in statements if about and statement.about == about]
+    return _attribute(question, focus, own or _told_of(statements, taken[-1].name), items)
+
+
+def _told_of(statements: Sequence[Statement], name: str) -> list[Statement]:
+    """Sentences that begin with a name, in whosever document."""
+    return [statement for statement in statements if statement.resolved.startswith(f"{name} ")]
 
 
 def _attribute(
