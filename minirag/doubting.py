@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minirag.reasoner.numbers import foreign_numbers
 from minirag.records import Citation, Hit, Reading
 
 CITES_NOTHING = "It names no passage that it rests on."
@@ -21,6 +20,8 @@ def find_doubts(
         citations: The passages behind what it rests on.
         question: Its numbers may be repeated.
     """
+    from minirag.reasoner.numbers import foreign_numbers  # retrieval alone does not wait for its rules
+
     if not reading.found:
         return ()
     if not reading.items:

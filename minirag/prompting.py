@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from minirag.reasoner.prompts import check_examples
 from minirag.records import Prompts, Thinking
 from minirag.storage.store import Store
 from minirag.storage.writing import Change
@@ -27,6 +26,8 @@ def check_prompts(prompts: object) -> Prompts:
     """
     if not isinstance(prompts, Prompts):
         raise ValueError(f"prompts is a minirag.Prompts, not {prompts!r}; Prompts.from_dict makes one of a dict")
+    from minirag.reasoner.prompts import check_examples
+
     check_examples(prompts)
     return prompts
 

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from importlib import import_module
 from inspect import signature
 from typing import Any
 
 from minirag.models import OFFLINE
 from minirag.records import Evidence
-from minirag.strategies import indexrag, ircot, kirag, naive
 from minirag.wording import did_you_mean
 
 _OF_ALL = ("strategy", "k", "model", "models", "where", "prompts", "max_cost", "time_limit")  # what `ask` itself takes
 Strategy = Callable[..., Coroutine[Any, Any, Evidence]]
 
-STRATEGIES: dict[str, Strategy] = {
-    "naive": naive.retrieve,
-    "indexrag": indexrag.retrieve,
-    "kirag": kirag.retrieve,
-    "ircot": ircot.retrieve,
-}
+
+class _Strategies(Mapping[str, Strategy]):
+    """By name; imported when asked for: a function that answers by one of them opens sooner."""
+
+    _names = ("naive", "indexrag", "kirag", "ircot")
+
+    def __getitem__(self, name: str) -> Strategy:
+        if name not in self._names:
+            raise KeyError(name)
+        strategy: Strategy = import_module(f"minirag.strategies.{name}").retrieve
+        return strategy
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+STRATEGIES: Mapping[str, Strategy] = _Strategies()
 
 
 def default_strategy(model: str) -> str:
