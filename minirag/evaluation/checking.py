@@ -41,7 +41,8 @@ def read_checked(path: Path, kind: Any, what: str) -> Any:  # noqa: ANN401
 
 
 def _spell(place: tuple[int | str, ...]) -> str:
-    """`runs[0].results[3].usage: `."""
-    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    """`runs[0].results[3].usage: `; an older pydantic also names the validator, as `json-or-python[…]`."""
+    fields = [part for part in place if isinstance(part, int) or not part.endswith("]")]
+    parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in fields)
     told = "".join(parts).lstrip(".")
     return f"{told}: " if told else ""
