@@ -59,7 +59,9 @@ def test_of_what_nothing_is_said_no_claim_is_answered() -> None:
 def test_two_subjects_are_still_compared() -> None:
     assert quote_answer("Are Ada Brook and Nils Holm of the same nationality?", CONTEXT).text == "no"
     assert quote_answer("Were both Ada Brook and Nils Holm directors?", CONTEXT).text == "yes"
+    after = "Which film was released first after the war, Harbour Lights or Winter Road?"
     films = [FILM, ContextItem("Winter Road is a 1948 film.", "Winter Road")]
+    assert quote_answer(after, films).text == "Harbour Lights"
     for order, answers in (("before", ("yes", "no")), ("after", ("no", "yes"))):
         asked = [f"Was Harbour Lights made {order} Winter Road?", f"Was Winter Road made {order} Harbour Lights?"]
         assert tuple(quote_answer(question, films).text for question in asked) == answers

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minirag import Document, Index, Prompts
+from minirag import Document, Index, Prompts, ask
 from minirag.encoder import SHIPPED
 from minirag.errors import InputError, LLMSetupError
 from minirag.evaluation.datasets import load_dataset
@@ -95,8 +95,13 @@ def test_retrieval_alone(index: Index) -> None:
     assert entry["retrieval_seconds_per_question"] > 0
 
 
+def test_it_asks_as_ask_does(index: Index) -> None:
+    run = evaluate(DEMO, index, limit=1, read=False, progress=False)
+    assert (run.strategy, ask(DEMO.questions[0].text, index).strategy) == ("kirag", "kirag")
+
+
 def test_settings_and_versions_are_kept(index: Index) -> None:
-    run = evaluate(DEMO, index, limit=3, seed=5, k=4, read=False, progress=False, k_b=1)
+    run = evaluate(DEMO, index, strategy="indexrag", limit=3, seed=5, k=4, read=False, progress=False, k_b=1)
     assert run.settings == {
         "strategy": "indexrag",
         "model": "offline",
@@ -212,7 +217,7 @@ def test_a_wrong_key_ends_the_run(path: Path, tmp_path: Path) -> None:
 
 def test_runs_of_a_folder_are_files_of_their_own(index: Index, tmp_path: Path) -> None:
     for k_b in (0, 1):
-        run = evaluate(DEMO, index, limit=2, read=False, resume=tmp_path, progress=False, k_b=k_b)
+        run = evaluate(DEMO, index, strategy="indexrag", limit=2, read=False, resume=tmp_path, progress=False, k_b=k_b)
         assert save_run(run, tmp_path) == save_run(run, tmp_path)
     names = sorted(re.sub(r"[0-9a-f]{8}(?=\.)", "DIGEST", path.name) for path in tmp_path.iterdir())
     assert names == [

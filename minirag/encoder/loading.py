@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from minirag.errors import EncoderError
+from minirag.wording import one_line
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -97,13 +98,24 @@ def load_tokenizer(folder: Path) -> Tokenizer:
     Raises:
         EncoderError: If it cannot be read.
     """
+    try:
+        return read_tokenizer(folder / "tokenizer.json")
+    except ValueError as error:
+        raise EncoderError(f"{error}. {_HOW}") from error
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """A tokenizer of its file, neither truncating nor padding.
+
+    Raises:
+        ValueError: If it is none, or cannot be read.
+    """
     from tokenizers import Tokenizer
 
-    path = folder / "tokenizer.json"
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # tokenizers raises bare Exception
-        raise EncoderError(f"{path} cannot be read as a tokenizer ({error}). {_HOW}") from error
+        raise ValueError(f"{path} cannot be read as a tokenizer: {one_line(str(error))}") from error
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer

@@ -18,6 +18,7 @@ from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
 from minirag.index import Index
 from minirag.records import AddReport, Budget, IndexInfo
 from minirag.storage.store import is_there
+from minirag.strategies import default_strategy
 
 # The settings that say what was asked and how, and not of which state of the index.
 ASKED = (
@@ -67,7 +68,7 @@ def evaluate(
     dataset: Dataset,
     index: Index,
     *,
-    strategy: str = "indexrag",
+    strategy: str | None = None,
     model: str | None = None,
     limit: int | None = None,
     seed: int = 0,
@@ -121,6 +122,7 @@ def evaluate(
     scorer(scoring)
     index.require_encoder()
     info = index.info()
+    strategy = strategy or default_strategy(model or index.model)
     asking = Asking(index, strategy, model, k, read, options, scoring, Budget.of(max_cost))
     if concurrency is None:
         concurrency = 1 if asking.is_offline else 8

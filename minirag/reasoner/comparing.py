@@ -16,7 +16,7 @@ Subject = tuple[str, int, int]
 Moment = tuple[int, int, int]
 
 _LATER = re.compile(
-    r"\b(?:after|later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
+    r"\b(?:later|younger|youngest|last|(?:more|most) recent(?:ly)?|newer|newest|latest)\b", re.IGNORECASE
 )
 ORDER = re.compile(r"\b(?:before|after|(?:earlier|later|older|younger|newer|more recent(?:ly)?) than)\b", re.IGNORECASE)
 _LIVED = re.compile(r"\blived? longer\b|\blonger li(?:fe|ved)\b", re.IGNORECASE)
@@ -85,7 +85,8 @@ def compare(question: Question, statements: Sequence[Statement], subjects: Seque
     if dates[0] is None or dates[1] is None or dates[0][0] == dates[1][0]:
         return None
     earlier = 0 if dates[0][0] < dates[1][0] else 1
-    wanted = 1 - earlier if _LATER.search(question.text) else earlier
+    is_after = order is not None and order[0].lower() == "after"
+    wanted = 1 - earlier if is_after or _LATER.search(question.text) else earlier
     used = items | {dates[0][1], dates[1][1]}
     if question.kind == "yes_no":
         return Reading("no" if wanted else "yes", found=True, items=tuple(sorted(used)))

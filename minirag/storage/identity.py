@@ -20,7 +20,7 @@ def digest_of(snapshot: Snapshot) -> str:
     """16 hex digits of all documents, of what was extracted from them, and of the bridging facts that are alive.
 
     Compacting, trying in vain again what failed, and what building took change nothing of it; nor does the encoder,
-    which has a fingerprint of its own. Everything is read: some 10 microseconds a fact.
+    which has a fingerprint of its own. Everything is read, once: a second or two for 7,000 passages.
     """
     found = sorted(row for segment in snapshot.segments for row in _rows(segment))
     digest = hashlib.sha256()

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from minirag.encoder import loading
 from minirag.errors import InputError
 from minirag.training.graph import BertShape
-from minirag.wording import one_line
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,16 +52,10 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     Raises:
         InputError: If its file cannot be read.
     """
-    from tokenizers import Tokenizer
-
-    path = folder / "tokenizer.json"
     try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # it raises nothing narrower
-        raise InputError(f"{path} cannot be read as a tokenizer: {one_line(str(error))}. {_HOW}") from error
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
+        return loading.read_tokenizer(folder / "tokenizer.json")
+    except ValueError as error:
+        raise InputError(f"{error}. {_HOW}") from error
 
 
 def _read_shape(path: Path) -> BertShape:
