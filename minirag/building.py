@@ -85,7 +85,6 @@ class Builder:
         self._settings = settings
         self._progress = progress
         self._usage_before = Usage()
-        self._spent_before = Usage()
         self._stopped: BudgetExceededError | None = None
 
     @property
@@ -294,7 +293,7 @@ class Builder:
 
     def _spent_so_far(self) -> Usage:
         """What building took over the index's life, this run so far included."""
-        spent = self._ledger.total() - self._spent_before
+        spent = self._ledger.of_part()
         return self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
 
     @contextmanager
@@ -305,11 +304,11 @@ class Builder:
         """
         noted = (Usage.from_dict(note) for note in (journal.notes if journal is not None else ()))
         self._usage_before = max([usage_in(self._snapshot.header), *noted], key=lambda usage: usage.calls)
-        self._spent_before = self._ledger.total()  # a run that adds and then prunes has its first half in the header
+        self._ledger.begin_part()  # a run that adds and then prunes has its first half in the header
         try:
             yield
         except BaseException:
-            if self._ledger.total().calls:
+            if self._ledger.of_part().calls:
                 header = {**self._snapshot.header, **usage_to_header(self._spent_so_far())}
                 with suppress(MiniragError):  # the user must hear of what ended the run, not of what that caused
                     self._commit(Change(header, self._snapshot.pending))

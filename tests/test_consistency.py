@@ -88,7 +88,7 @@ def assert_gone(index: Index, model: dict[int, int], seen: set[tuple[int, int]])
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(steps=st.lists(operations, min_size=1, max_size=8), order=st.randoms(use_true_random=False))
 def test_an_index_equals_the_one_of_its_survivors(steps: list[tuple[str, list[Any]]], order: random.Random) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -59,7 +59,6 @@ def test_calls_of_which_nobody_counted_the_tokens_add_up() -> None:
     total = ledger.total()
     assert (total.calls, total.uncounted, total.cost, total.tasks["read"].uncounted) == (2, 1, 0.5, 1)
     assert (total + total).uncounted == 2
-    assert (total + total - total).uncounted == 1
     assert Usage.from_dict(json.loads(json.dumps(total.to_dict()))) == total
 
 
@@ -88,9 +87,21 @@ def test_a_sum_costs_what_is_known_however_it_came_about(some: list[Usage], othe
         sum(call.uncounted for call in [*some, *others]),
     )
     assert (first.cost, second.cost) == (known_cost(some), known_cost(others))
-    is_uncounted = bool(second.calls) and second.calls == second.uncounted  # then what is left may be one of no price
-    unknown = first.calls > first.uncounted and (first.cost is None or is_uncounted)
-    assert (both - first).cost == (None if unknown else second.cost)
+
+
+@given(st.lists(st.sampled_from(CALLS), max_size=6), st.lists(st.sampled_from(CALLS), max_size=6))
+def test_a_part_of_a_run_costs_what_is_known_of_it(before: list[Usage], since: list[Usage]) -> None:
+    ledger = Ledger()
+    for call in before:
+        ledger.add("extract", call)
+    assert ledger.of_part() == ledger.total()
+    ledger.begin_part()
+    assert ledger.of_part() == Usage()
+    for call in since:
+        ledger.add("extract", call)
+    assert ledger.of_part() == sum(since, Usage())
+    assert ledger.total() == sum([*before, *since], Usage())
+    assert list(ledger.of_part().tasks) == ["extract"] * bool(since)
 
 
 def test_calls_are_kept_where_they_are_wanted() -> None:

@@ -274,7 +274,7 @@ def _build(folder: str, documents: list[Document], within: str | None) -> tuple[
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(ours=numbers, theirs=numbers, order=st.randoms(use_true_random=False))
 def test_a_filter_equals_an_index_of_what_passes(ours: list[int], theirs: list[int], order: Any) -> None:  # noqa: ANN401
     documents = [make(number, "ours") for number in ours] + [make(number, "theirs") for number in theirs]
@@ -289,7 +289,7 @@ def test_a_filter_equals_an_index_of_what_passes(ours: list[int], theirs: list[i
 
 
 @pytest.mark.slow
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=8, suppress_health_check=list(HealthCheck))
 @given(ours=numbers, theirs=numbers, order=st.randoms(use_true_random=False))
 def test_where_all_are_bridged_a_filter_lets_none_through(ours: list[int], theirs: list[int], order: Any) -> None:  # noqa: ANN401
     """But for bridging facts it is the same; of those it gives some, and none that another tenant has a part in."""

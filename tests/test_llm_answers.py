@@ -141,7 +141,7 @@ def odd(*good: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401
     return placed | JSON
 
 
-MANY = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+MANY = settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ANSWERS = odd(completion(content=GOOD, refusal=None, reasoning_content="hm"), completion(**CALLED))
 PIECES = odd(pieces({"role": "assistant", "content": GOOD, "reasoning_content": "h"}), pieces(CALLED))
 FAILURES = odd({"error": {"message": "Unsupported parameter", "type": "invalid", "param": "seed", "code": "x"}})

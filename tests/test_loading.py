@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from minirag.errors import InputError
@@ -564,7 +564,6 @@ def test_a_name_that_is_no_unicode() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-@settings(deadline=None)  # the first of a kind loads its library
 @given(content=st.binary(max_size=200), suffix=st.sampled_from(sorted(SUFFIXES)))
 def test_any_bytes_are_read_or_named(tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str) -> None:
     path = tmp_path_factory.getbasetemp() / f"any{suffix}"

@@ -68,7 +68,7 @@ def test_facts_stand_alone_and_name_their_entities() -> None:
     )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(ANY_TEXT, ANY_TEXT)
 def test_any_text_is_extracted_the_same_way_twice(text: str, title: str) -> None:
     extraction = extract(text, title)
@@ -78,7 +78,7 @@ def test_any_text_is_extracted_the_same_way_twice(text: str, title: str) -> None
     assert all(part.strip() for triple in extraction.triples for part in triple)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(ANY_TEXT, st.lists(st.builds(ContextItem, ANY_TEXT, ANY_TEXT), max_size=5), st.lists(ANY_TEXT, max_size=2))
 def test_any_context_is_read(question: str, context: list[ContextItem], chain: list[str]) -> None:
     reading = asyncio.run(OfflineReasoner().read(question, context, chain=chain))

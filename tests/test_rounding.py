@@ -55,7 +55,7 @@ def test_each_number_goes_to_the_nearest_where_inputs_have_nothing_in_common() -
     tail=st.sampled_from([0.0, 1.0, 3.0]),
     rank=st.integers(0, 4),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_pair_of_products_exceeds_16_bits(seed: int, outputs: int, inputs: int, tail: float, rank: int) -> None:
     """Whatever the weights and moments: heavy tails, neighbours of one size, dead inputs, a single input."""
     chance = np.random.default_rng(seed)

@@ -67,7 +67,7 @@ def test_five_megabytes(encoder: Encoder) -> None:
     assert sum(len(p.text) for p in passages) > 0.99 * len(text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.text(min_size=1).filter(str.strip), st.text(max_size=40))
 def test_offsets_are_exact_and_only_white_space_is_left_out(encoder: Encoder, text: str, title: str) -> None:
     passages = split(Document("a", text, title), encoder=encoder, max_tokens=16)

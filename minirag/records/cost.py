@@ -52,36 +52,18 @@ class Usage:
             self.prompt_tokens + other.prompt_tokens,
             self.completion_tokens + other.completion_tokens,
             self.cached_tokens + other.cached_tokens,
-            self._cost_with(other, 1),
+            self._cost_with(other),
             self.seconds + other.seconds,
             tasks,
             self.uncounted + other.uncounted,
         )
 
-    def __sub__(self, earlier: Usage) -> Usage:
-        """What came since, where `earlier` is a part of this; an unknown cost stays unknown, as in a sum."""
-        return Usage(
-            self.calls - earlier.calls,
-            self.prompt_tokens - earlier.prompt_tokens,
-            self.completion_tokens - earlier.completion_tokens,
-            self.cached_tokens - earlier.cached_tokens,
-            self._cost_with(earlier, -1),
-            self.seconds - earlier.seconds,
-            {task: usage - earlier.tasks.get(task, Usage()) for task, usage in self.tasks.items()},
-            self.uncounted - earlier.uncounted,
-        )
-
-    def _cost_with(self, other: Usage, sign: Literal[1, -1]) -> float | None:
-        """The cost of both together, or what is left of this one's."""
-        calls, uncounted = self.calls + sign * other.calls, self.uncounted + sign * other.uncounted
-        was_told = sign < 0 and self.calls > self.uncounted
-        if calls and calls == uncounted and (self._is_untold or other._is_untold or was_told):
+    def _cost_with(self, other: Usage) -> float | None:
+        calls, uncounted = self.calls + other.calls, self.uncounted + other.uncounted
+        if calls and calls == uncounted and (self._is_untold or other._is_untold):
             return None
         costs = [part.cost for part in (self, other) if not part._is_untold]
-        if None in costs:
-            return None
-        own, others = (0.0 if part._is_untold else part.cost or 0.0 for part in (self, other))
-        return own + sign * others
+        return None if None in costs else sum(cost or 0.0 for cost in costs)
 
     @property
     def _is_untold(self) -> bool:
@@ -153,6 +135,7 @@ class Ledger:
             ValueError: If `max_cost` is no number of dollars.
         """
         self.by_task: dict[Task, Usage] = {}
+        self._of_part: dict[Task, Usage] = {}
         self.calls: list[Call] = []
         self.budget = Budget.of(max_cost)
         self._keeps_calls = keeps_calls
@@ -164,7 +147,16 @@ class Ledger:
 
     def add(self, task: Task, usage: Usage) -> None:
         """Count `usage` for `task`."""
-        self.by_task[task] = self.by_task.get(task, Usage()) + usage
+        for sums in (self.by_task, self._of_part):
+            sums[task] = sums.get(task, Usage()) + usage
+
+    def begin_part(self) -> None:
+        """From here on, `of_part` counts anew; the run's total goes on."""
+        self._of_part = {}
+
+    def of_part(self) -> Usage:
+        """What was taken since `begin_part`, or in all: a difference of two totals could not tell a cost of it."""
+        return _sum_of(self._of_part)
 
     def note(self, call: Call) -> None:
         """Keep a call that ended, if calls are kept; its usage was counted when its answers came."""
@@ -173,8 +165,12 @@ class Ledger:
 
     def total(self, *, seconds: float | None = None) -> Usage:
         """The sum over all tasks; `seconds` replaces the calls' own, which overlap when they ran side by side."""
-        total = sum(self.by_task.values(), Usage())
-        return replace(total, seconds=total.seconds if seconds is None else seconds, tasks=dict(self.by_task))
+        total = _sum_of(self.by_task)
+        return total if seconds is None else replace(total, seconds=seconds)
+
+
+def _sum_of(by_task: Mapping[Task, Usage]) -> Usage:
+    return replace(sum(by_task.values(), Usage()), tasks=dict(by_task))
 
 
 _RUNNING: ContextVar[Ledger | None] = ContextVar("minirag_ledger", default=None)
