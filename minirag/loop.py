@@ -21,6 +21,7 @@ from minirag.ending import Ending, current_ending, enter_run
 Result = TypeVar("Result")
 POLL = 0.5  # seconds that a wait lasts before it looks whether it was interrupted
 _LET_GO = 5.0  # seconds that cancelled work gets to release locks and close files
+_REST = 1.0  # seconds at most that a fork waits for the loop, and the loop for a fork
 
 
 def run(work: Coroutine[Any, Any, Result]) -> Result:
@@ -174,12 +175,41 @@ class _BackgroundLoop:
         self.thread = threading.Thread(target=self._run, name="minirag", daemon=True)
         self.thread.start()
         self._started: set[asyncio.Task[None]] = set()  # the loop itself would let them be collected
+        self._forks: dict[int, threading.Event] = {}  # by thread, set when it has forked
+        if hasattr(os, "register_at_fork"):
+            import concurrent.futures.thread  # noqa: F401  it has a hook, too: the last to come is the first that is called
+
+            os.register_at_fork(before=self._rest, after_in_parent=self._go_on)
 
     def _run(self) -> None:
         """Asyncio stops at these two of a user's code, though the call that they belong to raises them, too."""
         while not self.loop.is_closed():
             with suppress(SystemExit, KeyboardInterrupt):
                 self.loop.run_forever()
+
+    def _rest(self) -> None:
+        """Before a fork: see that the loop's thread is between two steps.
+
+        What it holds as another thread forks is held in the child for ever. Of an import that it is in the midst of, as
+        LiteLLM has many while it works, no lock could tell.
+        """
+        if not self.thread.is_alive() or threading.current_thread() is self.thread:
+            return
+        rests = threading.Event()
+        has_forked = self._forks[threading.get_ident()] = threading.Event()
+
+        def rest() -> None:
+            rests.set()
+            has_forked.wait(_REST)
+
+        with suppress(RuntimeError):  # the loop was closed
+            self.loop.call_soon_threadsafe(rest)
+            rests.wait(_REST)
+
+    def _go_on(self) -> None:
+        has_forked = self._forks.pop(threading.get_ident(), None)
+        if has_forked is not None:
+            has_forked.set()
 
     def start(self, work: Coroutine[Any, Any, None]) -> None:
         """Let it run; called on the loop."""

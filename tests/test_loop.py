@@ -300,3 +300,58 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
     assert done.returncode == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_forked_child_may_import_what_its_parents_loop_was_importing(tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time; begun.set(); time.sleep(0.3)")
+    code = """
+import builtins, os, signal, sys, threading
+from minirag import loop
+builtins.begun = threading.Event()
+async def load():
+    import slow
+    return 2
+started = loop.Started(load())
+begun.wait()
+pid = os.fork()
+if pid == 0:
+    signal.alarm(20)
+    import slow
+    os._exit(loop.run(load()))
+status = os.waitpid(pid, 0)[1]
+assert started.future.result(10) == loop.run(load()) == 2
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
+    command = [sys.executable, "-W", "ignore", "-c", code]
+    done = subprocess.run(command, timeout=60, check=False, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_the_loop_goes_on_after_threads_have_forked_and_a_fork_waits_for_no_long_step() -> None:
+    code = """
+import os, sys, threading, time
+from minirag import loop
+async def block(seconds): time.sleep(seconds)
+def fork():
+    for _ in range(20):
+        pid = os.fork()
+        if pid == 0:
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+loop.run(block(0))
+threads = [threading.Thread(target=fork) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+loop.run(block(0))
+started = loop.Started(block(4))
+time.sleep(0.2)
+if os.fork() == 0:
+    os._exit(0)
+assert not started.future.done()
+started.future.result()
+loop.run(block(0))
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], timeout=60, check=False)
+    assert done.returncode == 0
