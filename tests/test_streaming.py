@@ -197,19 +197,32 @@ def test_of_two_answers_the_first_is_told_and_the_last_is_the_text(path: Path, r
         assert ask(QUESTION, index).text == REPLY["answer"]
 
 
-def test_zeros_at_the_end_of_a_stream_are_no_usage(path: Path) -> None:
-    def chunk(usage: dict[str, int] | None, *choices: dict[str, object]) -> bytes:
+@pytest.mark.parametrize(
+    ("first", "middle", "last"),
+    [
+        (None, {"prompt_tokens": 90, "completion_tokens": 5}, {"prompt_tokens": 0, "completion_tokens": 0}),
+        ({"prompt_tokens": 90, "completion_tokens": 0}, None, {"completion_tokens": 5}),
+        ({"prompt_tokens": 90}, {"prompt_tokens": 90, "completion_tokens": 4}, {"completion_tokens": 5}),
+        ({"prompt_tokens": 90, "prompt_tokens_details": {"cached_tokens": 40}}, "none", {"completion_tokens": 5}),
+    ],
+)
+def test_what_the_pieces_of_a_stream_say_of_tokens_is_taken_together(
+    path: Path, first: object, middle: object, last: object
+) -> None:
+    def chunk(usage: object, *choices: dict[str, object]) -> bytes:
         body = {"id": "0", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": choices}
         return f"data: {json.dumps({**body, 'usage': usage})}\n\n".encode()
 
     pieces = [
-        chunk(None, {"index": 0, "delta": {"content": TEXT}, "finish_reason": None}),
-        chunk({"prompt_tokens": 90, "completion_tokens": 5}, {"index": 0, "delta": {}, "finish_reason": "stop"}),
-        chunk({"prompt_tokens": 0, "completion_tokens": 0}),
+        chunk(first, {"index": 0, "delta": {"content": TEXT}, "finish_reason": None}),
+        chunk(middle, {"index": 0, "delta": {}, "finish_reason": "stop"}),
+        chunk(last),
         b"data: [DONE]\n\n",
     ]
     _, answer, _ = told(path, [Served(pieces=pieces)])
-    assert (answer.usage.prompt_tokens, answer.usage.uncounted) == (90, 0)  # type: ignore[attr-defined]
+    usage = answer.usage  # type: ignore[attr-defined]
+    cached = 40 if "details" in str(first) else 0
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens, usage.uncounted) == (90, 5, cached, 0)
 
 
 def test_a_reply_that_was_cut_off_goes_on_where_it_ended(path: Path) -> None:

@@ -73,7 +73,7 @@ class _Reply:
 
     def __init__(self) -> None:
         self.finish_reason: str | None = None
-        self.usage: Any = None
+        self._counts: dict[str, Any] = {}
         self._error: Any = None
         self._model: str | None = None
         self._provider: str | None = None
@@ -83,14 +83,19 @@ class _Reply:
         self._refusals: list[str] = []
 
     @property
+    def usage(self) -> SimpleNamespace | None:
+        """What the pieces say of tokens, taken together; None if nothing."""
+        return SimpleNamespace(**self._counts) if self._counts else None
+
+    @property
     def has_content(self) -> bool:
         return any(self._texts) or bool(self._refusals)
 
     def add(self, chunk: Any) -> str:  # noqa: ANN401
         """Keep what a chunk holds, and give its text."""
-        usage = getattr(chunk, "usage", None)
-        if usage and (self.usage is None or getattr(usage, "prompt_tokens", None)):  # some end with zeros
-            self.usage = usage
+        for name, value in _counts_of(getattr(chunk, "usage", None)).items():
+            if value or name not in self._counts:  # some end with zeros, or count what is sent and received apart
+                self._counts[name] = value
         self._error = getattr(chunk, "error", None) or self._error
         self._model = getattr(chunk, "model", None) or self._model
         self._provider = self._provider or provider_of(chunk)
@@ -127,6 +132,13 @@ class _Reply:
             error=self._error,
             _hidden_params={"custom_llm_provider": self._provider},
         )
+
+
+def _counts_of(usage: Any) -> dict[str, Any]:  # noqa: ANN401
+    """All that a chunk says of tokens by name, be it known to the client or not."""
+    if isinstance(usage, dict):
+        return usage
+    return {**getattr(usage, "__dict__", {}), **(getattr(usage, "model_extra", None) or {})}
 
 
 def _text_of(delta: Any) -> str:  # noqa: ANN401
