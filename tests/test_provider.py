@@ -7,7 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from minirag import Document, Index
+from minirag.evaluation.loopback import Loopback
 
 COMMAND = [sys.executable, "-m", "minirag.evaluation.provider"]
 
@@ -32,3 +35,28 @@ def test_it_prints_its_address_and_in_the_end_what_it_did(tmp_path: Path) -> Non
     report = json.loads(said)
     assert (report["requests"], report["kinds"], report["answered_twice"]) == (1, {"answered": 1}, 0)
     assert report["met"] == {"extract": [["answered"]]}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--rate", "3"], "argument --rate: '3' is not a number from 0 to 1"),
+        (["--rate", "nan"], "argument --rate: 'nan' is not a number from 0 to 1"),
+        (["--delay", "-1"], "argument --delay: '-1' is not a number from 0 to 3600"),
+        (["--port", "70000"], "argument --port: '70000' is not a whole number from 0 to 65535"),
+        (["--port", "x"], "argument --port: 'x' is not a whole number from 0 to 65535"),
+    ],
+)
+def test_numbers_that_cannot_be_are_told(options: list[str], told: str) -> None:
+    ended = subprocess.run([*COMMAND, *options], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert told in ended.stderr
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with Loopback() as server:
+        taken = server.api_base.removesuffix("/v1").rpartition(":")[2]
+        ended = subprocess.run([*COMMAND, "--port", taken], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert f"error: port {taken} cannot be had: " in ended.stderr
+    assert "Traceback" not in ended.stderr

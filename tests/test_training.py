@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from minirag import Index
 from minirag.cli import program
 from minirag.encoder import OnnxEncoder
-from minirag.training.export import export_encoder
+from minirag.training.export import export_encoder, read_lines
 from tests.extras import need
 from tests.tiny_questions import questions, write_base, write_questions
 
@@ -122,7 +122,7 @@ def test_floats_and_integers_are_the_same_encoder(made: Path) -> None:
 
 
 def test_other_exports_can_be_rounded_by_the_same_texts(made: Path, tmp_path: Path) -> None:
-    texts = (made / "texts.txt").read_text(encoding="utf-8").splitlines()
+    texts = read_lines(made / "texts.txt")
     assert {entry["question"] for entry in questions()} & {*texts}
     export_encoder(made / "weights", tmp_path, name="again", max_tokens=int(SETTINGS["max_tokens"]), texts=texts)
     assert OnnxEncoder(tmp_path).fingerprint == OnnxEncoder(made / "model").fingerprint
@@ -149,6 +149,21 @@ def test_a_killed_training_goes_on_and_ends_the_same(made: Path, files: Path, ba
         np.testing.assert_array_equal(ours[name], value, err_msg=name)
     untimed = [{key: value for key, value in entry.items() if key != "seconds"} for entry in log(out)]
     assert untimed == [{key: value for key, value in entry.items() if key != "seconds"} for entry in log(made)]
+
+
+def test_a_folder_that_somebody_trains_in_is_left_alone(files: Path, base: Path, tmp_path: Path) -> None:
+    out = tmp_path / "films"
+    process = subprocess.Popen([sys.executable, "-m", "minirag", *arguments(files, base, out)])
+    deadline = time.monotonic() + 120
+    while not (out / "chains.jsonl").exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    second = train(files, base, out)
+    assert process.wait() == 0
+    assert second.exit_code == 1
+    assert f"process {process.pid} is writing its results there" in second.output
+    assert "give another folder: --out" in " ".join(second.output.split())
+    assert not list(out.glob("*.lock"))
+    assert train(files, base, out).exit_code == 0
 
 
 def test_a_checkpoint_of_other_settings_is_refused(made: Path, files: Path, base: Path) -> None:

@@ -19,6 +19,7 @@ from minirag.loop import run
 from minirag.models import Models
 from minirag.progress import Progress
 from minirag.records import Ledger
+from minirag.storage.lock import only_writer
 from minirag.telling import FailedError
 from minirag.training.settings import PRESETS, TrainingSettings
 from minirag.wording import did_you_mean
@@ -105,17 +106,19 @@ def train(
 
 def _run(making: Making, inputs: Inputs, wanted: Sequence[Stage], models: Models) -> None:
     from minirag.training.bases import check_base
-    from minirag.training.making import STAGES
+    from minirag.training.making import REPORT, STAGES
     from minirag.training.origins import Origins
 
     origins = Origins(making, inputs)
     origins.check(wanted)
     if {"negatives", "train", "evaluate"} & {*wanted} or not (wanted or all(map(origins.is_done, STAGES))):
         check_base(making.settings)
-    for stage in STAGES:
-        if stage in wanted if wanted else not origins.is_done(stage):
-            _do(making, stage, inputs, models)
-            origins.note(stage)
+    making.folder.mkdir(parents=True, exist_ok=True)
+    with only_writer(making.folder / REPORT, otherwise="or give another folder: --out"):
+        for stage in STAGES:
+            if stage in wanted if wanted else not origins.is_done(stage):
+                _do(making, stage, inputs, models)
+                origins.note(stage)
 
 
 def _do(making: Making, stage: Stage, inputs: Inputs, models: Models) -> None:

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from textwrap import fill
@@ -147,18 +147,38 @@ def _arguments() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog=f"python -m {__spec__.name}", description=_HELP, epilog=_EPILOG.format(kinds=kinds), formatter_class=form
     )
-    parser.add_argument("--rate", type=float, default=0.3, help="share of the requests that fail, 0 to 1 [%(default)s]")
-    parser.add_argument("--delay", type=float, default=0.2, help="seconds before each answer [%(default)s]")
-    parser.add_argument("--port", type=int, default=0, help="where it listens; 0 takes a free one [%(default)s]")
+    rate, delay, port = _number(float, 1.0), _number(float, 3600.0), _number(int, 65535)
+    parser.add_argument("--rate", type=rate, default=0.3, help="share of the requests that fail, 0 to 1 [%(default)s]")
+    parser.add_argument("--delay", type=delay, default=0.2, help="seconds before each answer [%(default)s]")
+    parser.add_argument("--port", type=port, default=0, help="where it listens; 0 takes a free one [%(default)s]")
     parser.add_argument("--seed", type=int, default=0, help="of the dice that choose what fails [%(default)s]")
     return parser
 
 
+def _number(kind: type[float], most: float) -> Callable[[str], float]:
+    def read(said: str) -> float:
+        try:
+            number = kind(said)
+        except ValueError:
+            number = -1
+        if not 0 <= number <= most:
+            least = f"{'a whole' if kind is int else 'a'} number from 0"
+            raise argparse.ArgumentTypeError(f"{said!r} is not {least} to {most:g}")
+        return number
+
+    return read
+
+
 def main() -> None:
     """Serve until standard input closes."""
-    options = _arguments().parse_args()
+    parser = _arguments()
+    options = parser.parse_args()
     model = FailingModel(options.rate, delay=options.delay, seed=options.seed)
-    with Loopback(model, port=options.port) as server:
+    try:
+        loopback = Loopback(model, port=options.port)
+    except OSError as error:
+        parser.error(f"port {options.port} cannot be had: {error.strerror or error}")
+    with loopback as server:
         sys.stdout.write(server.api_base + "\n")
         sys.stdout.flush()
         sys.stdin.read()

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from minirag.errors import IndexLockedError, IndexWriteError, InputError, OutputError
+from minirag.errors import InputError, OutputError
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.results import QuestionResult
-from minirag.storage.lock import writer_lock
+from minirag.storage.lock import only_writer
 from minirag.storage.replacing import write_all
 from minirag.wording import cut_name, reason_of
 
 HEAD = b'{"conditions": '
+_ELSEWHERE = "which saves asking what both ask, or keep these elsewhere: --runs FOLDER (`resume` in Python)"
 _UNFIT = re.compile(r"[^\w.=+-]+")  # for the name of a file
 
 
@@ -84,7 +84,7 @@ class ResultLog:
         self.needed: dict[str, float] = {}
         self.unfinished: dict[str, Unfinished] = {}
         with ExitStack() as opening:
-            opening.enter_context(_only_writer(self.path))
+            opening.enter_context(only_writer(self.path, otherwise=_ELSEWHERE))
             lines, self._length = self._read()
             if lines:
                 self._check(lines[0], json.loads(json.dumps(conditions)))
@@ -182,32 +182,6 @@ class ResultLog:
         if differing:
             told = "; ".join(f"{key} {found.get(key)!r}, now {conditions.get(key)!r}" for key in differing)
             raise InputError(f"{self.path}: holds results of another run ({told}). Delete it, or give another file")
-
-
-@contextmanager
-def _only_writer(path: Path) -> Iterator[None]:
-    """Keep other processes, and other runs of this one, from writing a file.
-
-    Raises:
-        InputError: If somebody else writes it.
-        OutputError: If nobody can.
-    """
-    with ExitStack() as locked:
-        try:
-            locked.enter_context(writer_lock(path))
-        except IndexLockedError as error:
-            who = "another run" if error.holder in (None, os.getpid()) else f"process {error.holder}"
-            raise InputError(
-                f"{path}: {who} is writing its results there. Wait until it is done, which saves asking what both ask, "
-                "or keep these elsewhere: --runs FOLDER (`resume` in Python)"
-            ) from error
-        except IndexWriteError as error:
-            raise OutputError(path, f"cannot be written: {str(error).removeprefix(f'{path}: ')}") from error
-        try:
-            yield
-        finally:  # while it is locked: who has opened the lock by now finds out that it is gone
-            with suppress(OSError):
-                path.with_name(f"{path.name}.lock").unlink()
 
 
 def _digest(question: Question) -> str:

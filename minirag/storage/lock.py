@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from minirag.errors import IndexLockedError, IndexWriteError
+from minirag.errors import IndexLockedError, IndexWriteError, InputError, OutputError
 
 
 @contextmanager
@@ -45,6 +45,35 @@ def writer_lock(path: Path) -> Iterator[None]:
             with suppress(OSError):  # Windows takes it away by itself, once it is released
                 beside.unlink()
         lock.release()
+
+
+@contextmanager
+def only_writer(path: Path, *, otherwise: str) -> Iterator[None]:
+    """Keep other processes, and other runs of this one, from writing results that are no index; no lock file stays.
+
+    Args:
+        path: Of the results, a file or a folder.
+        otherwise: What one may do in the place of waiting, for the error: "…, or give them another place".
+
+    Raises:
+        InputError: If somebody else writes it.
+        OutputError: If nobody can.
+    """
+    with ExitStack() as locked:
+        try:
+            locked.enter_context(writer_lock(path))
+        except IndexLockedError as error:
+            who = "another run" if error.holder in (None, os.getpid()) else f"process {error.holder}"
+            raise InputError(
+                f"{path}: {who} is writing its results there. Wait until it is done, {otherwise}"
+            ) from error
+        except IndexWriteError as error:
+            raise OutputError(path, f"cannot be written: {str(error).removeprefix(f'{path}: ')}") from error
+        try:
+            yield
+        finally:  # while it is locked: who has opened the lock by now finds out that it is gone
+            with suppress(OSError):
+                path.with_name(f"{path.name}.lock").unlink()
 
 
 def _check_folder(path: Path, beside: Path) -> None:

@@ -119,7 +119,7 @@ def read_lines(path: Path) -> list[str]:
         InputError: If it cannot be read, or is not in UTF-8.
     """
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").split("\n")  # splitlines knows more ends than a file of lines has
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read: {reason_of(error)}") from error
     return [line for line in lines if line.strip()]
