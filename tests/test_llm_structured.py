@@ -93,3 +93,26 @@ def test_schema_is_strict_at_every_level() -> None:
 def test_lone_surrogates_become_replacement_characters_and_pairs_one_character(end: str) -> None:
     text = r'{"items": [{"text": "a \ud800 b \ud83c\udf89 c \udc00"' + (end or "}") + "]}"
     assert read_reply(text, Items).items[0].text == "a \ufffd b \U0001f389 c \ufffd"
+
+
+BROKEN = {
+    "apostrophes": "{'items': ['" + "it's " * 12_000 + "']}",
+    "quotes": '{"items": ["' + 'say "x" and ' * 5_000 + '"]}',
+    "brackets": "{" * 60_000 + "}",
+}
+
+
+@pytest.mark.parametrize("text", BROKEN.values(), ids=BROKEN.keys())
+def test_what_would_take_minutes_to_mend_is_not(text: str) -> None:
+    with pytest.raises(UnreadableReplyError, match=r"^It is no JSON, and mending it takes too long\.$"):
+        read_reply(text, Items)
+
+
+@pytest.mark.parametrize("end", ["]}", ",]}", ""])
+def test_white_space_without_end_is_passed_over(end: str) -> None:
+    assert [item.text for item in read_reply('{"items": [{"text": "a"}' + "\n " * 30_000 + end, Items).items] == ["a"]
+
+
+def test_what_was_mended_is_plain_text() -> None:
+    reply = read_reply("""{'items': [{'text': 'a "b" c', }, {'text': 'd',, 'numbers': [1 2]}, {text: e f}]""", Items)
+    assert [(type(item.text), item.text) for item in reply.items] == [(str, 'a "b" c'), (str, "d"), (str, "e f")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -12,11 +12,41 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="BaseModel")
 
 _THOUGHT = re.compile(r"^\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
-_FENCE_END = re.compile(r"\s*```\s*$")
+_GAP = re.compile(r"\s{100,}")  # which some models write until their tokens end
+_MOST_LOOKS = 3_000_000  # about a second
 
 
 class UnreadableReplyError(Exception):
     """Why a reply is no object of the wanted form, in words that the model can act on."""
+
+
+class _Watched(str):
+    """A text of which somebody may look at characters so often, and not for ever.
+
+    json_repair has no limit of its own (its issue 203), and what it does may grow with the square of the length: 68
+    seconds for a reply of 64,000 characters with an apostrophe in every word, in which no other call would go on.
+    """
+
+    __slots__ = ("_looks",)
+    _looks: list[int]
+
+    @classmethod
+    def over(cls, text: str, looks: list[int] | None = None) -> _Watched:
+        watched = cls(text)
+        watched._looks = [_MOST_LOOKS] if looks is None else looks
+        return watched
+
+    def __getitem__(self, place: SupportsIndex | slice) -> str:
+        found = super().__getitem__(place)
+        if isinstance(place, slice):
+            return _Watched.over(found, self._looks)
+        self._looks[0] -= 1
+        if self._looks[0] < 0:
+            raise UnreadableReplyError("It is no JSON, and mending it takes too long.")
+        return found
+
+    def __add__(self, other: str) -> str:
+        return _Watched.over(super().__add__(other), self._looks)
 
 
 def strict_schema(reply: type[BaseModel]) -> dict[str, Any]:
@@ -53,19 +83,26 @@ def read_reply(text: str, reply: type[R]) -> R:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    import json_repair
-
     text = _unquoted(_THOUGHT.sub("", text).strip())
     if "{" not in text:
         return []
     if _is_cut(text):
         raise UnreadableReplyError("The JSON ends in the middle of a value.")
     try:
-        found: Any = json_repair.loads(text)
+        found: Any = _mend(text)
         values = found if isinstance(found, list) else [found]
         return [_storable(value) for value in values if isinstance(value, dict)]
     except (RecursionError, ValueError) as error:
         raise UnreadableReplyError("It cannot be read as JSON.") from error
+
+
+def _mend(text: str) -> Any:  # noqa: ANN401
+    import json_repair
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        return json_repair.loads(_Watched.over(_GAP.sub(" ", text)), skip_json_loads=True)
 
 
 def _unquoted(text: str) -> str:
@@ -84,7 +121,7 @@ def storable_text(text: str) -> str:
 
     No UTF-8 holds them, so they could neither be stored nor sent back to be repaired.
     """
-    return text if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return str(text) if text.isascii() else text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _storable(value: Any) -> Any:  # noqa: ANN401
@@ -97,8 +134,8 @@ def _storable(value: Any) -> Any:  # noqa: ANN401
 
 def _is_cut(text: str) -> bool:
     """Whether the text stops inside an object: after a closing bracket only further brackets can be missing."""
-    text = _FENCE_END.sub("", text)
-    if text.rstrip().endswith(("}", "]")):
+    text = text.rstrip().removesuffix("```").rstrip()
+    if text.endswith(("}", "]")):
         return False
     depth, in_string, escaped = 0, False, False
     for character in text[text.index("{") :]:
