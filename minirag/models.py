@@ -22,7 +22,9 @@ AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
 OFFLINE = "offline"
 VARIABLE = "MINIRAG_MODEL"
 INDEXING: tuple[Task, ...] = ("extract", "bridge")
-_OF_A_NAME = ("api_base", "api_key", "router")  # options that say where a model is that is called by its name
+# Options that say where a model is that is called by its name, and who one is there.
+_OF_A_NAME = ("api_base", "api_key", "router", "extra_headers", "headers", "base_url", "api_version", "organization")
+_OF_A_CLOUD = ("aws_", "azure_", "vertex_")  # as these begin
 ASKING: tuple[Thinking, ...] = ("read", "think", "extend")
 TASKS: tuple[Task, ...] = ("extract", "bridge", "extend", "think", "read")
 
@@ -96,7 +98,8 @@ class Models:
 
     def name(self, model: AnyModel | None, *, task: Task = "read", models: Mapping[str, AnyModel] | None = None) -> str:
         """What the model of a task is called."""
-        return self._reasoner(self._model_for(task, model, models), Ledger()).model
+        beside = self._given(model, models)
+        return self._reasoner(self._model_for(task, model, models), Ledger(), beside=beside).model
 
     def reasoner(
         self,
@@ -120,7 +123,10 @@ class Models:
         check_tasks(models)
         chosen = {task: self._model_for(task, model, models) for task in TASKS}
         distinct = {_identity(each): each for each in chosen.values()}
-        reasoners = {identity: self._reasoner(each, ledger, prompts) for identity, each in distinct.items()}
+        beside = self._given(model, models)
+        reasoners = {
+            identity: self._reasoner(each, ledger, prompts, beside=beside) for identity, each in distinct.items()
+        }
         if len(reasoners) == 1:
             return next(iter(reasoners.values()))
         from minirag.reasoner.by_task import ReasonerByTask
@@ -136,7 +142,7 @@ class Models:
             from minirag.llm import Price
 
             return Price(0.0, 0.0, 0.0)
-        return None if _is_reasoner(chosen) else self._client(chosen).price
+        return None if _is_reasoner(chosen) else self._client(chosen, self._given(model, models)).price
 
     def _model_for(self, task: Task, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> AnyModel:
         """The call's own word prevails over the index's, a task's own model over the one for all."""
@@ -151,7 +157,13 @@ class Models:
         alike = INDEXING if task in INDEXING else ASKING
         return next((self._by_task[other] for other in alike if other in self._by_task), OFFLINE)
 
-    def _reasoner(self, model: AnyModel, ledger: Ledger, prompts: Prompts | None = None) -> Reasoner:
+    def _given(self, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> list[AnyModel | None]:
+        """All models that a call and the index were given."""
+        return [self._named, *self._by_task.values(), model, *(models or {}).values()]
+
+    def _reasoner(
+        self, model: AnyModel, ledger: Ledger, prompts: Prompts | None = None, *, beside: Sequence[AnyModel | None]
+    ) -> Reasoner:
         if model == OFFLINE:
             from minirag.reasoner.offline import OfflineReasoner
 
@@ -160,29 +172,33 @@ class Models:
             return model  # type: ignore[return-value]  # it has been looked at
         from minirag.reasoner.by_llm import LLMReasoner
 
-        return LLMReasoner(self._client(model), ledger, prompts=prompts)
+        return LLMReasoner(self._client(model, beside), ledger, prompts=prompts)
 
-    def _client(self, model: Any) -> LLM:  # noqa: ANN401  any but a reasoner
+    def _client(self, model: Any, beside: Sequence[AnyModel | None]) -> LLM:  # noqa: ANN401  any but a reasoner
         identity = _identity(model)
         if identity not in self._clients:
             from minirag.llm import LLM
 
-            client = model if isinstance(model, LLM) else LLM(model, **self._options_for(model))
+            client = model if isinstance(model, LLM) else LLM(model, **self._options_for(model, beside))
             client.lend(self)
             self._clients[identity] = client
         return self._clients[identity]
 
-    def _options_for(self, model: Any) -> dict[str, Any]:  # noqa: ANN401  any but a reasoner
-        """Those of the index; a function or a router beside a model's name takes no notice of where that one is."""
-        if isinstance(model, str) or not isinstance(self._named, str):
+    def _options_for(self, model: Any, beside: Sequence[AnyModel | None]) -> dict[str, Any]:  # noqa: ANN401  as above
+        """Those of the index. What says where a model is goes to those that are names, if there is any."""
+        if isinstance(model, str) or not any(isinstance(each, str) and each != OFFLINE for each in beside):
             return self._options
-        return {name: value for name, value in self._options.items() if name not in _OF_A_NAME}
+        return {name: value for name, value in self._options.items() if not _says_where(name)}
 
     def close(self) -> None:
         """Close connections that no other index uses."""
         clients, self._clients = self._clients, {}
         for client in clients.values():
             loop.run_or_start(client.give_back(self))
+
+
+def _says_where(option: str) -> bool:
+    return option in _OF_A_NAME or option.startswith(_OF_A_CLOUD)
 
 
 def _identity(model: AnyModel) -> str | int:

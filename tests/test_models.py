@@ -164,6 +164,39 @@ def test_a_function_beside_a_models_name_takes_no_notice_of_where_that_is(path: 
         ask(QUESTION, index)
 
 
+@pytest.mark.parametrize("default", [None, replying, "own"])
+def test_an_address_is_for_the_models_that_are_names(
+    path: Path,
+    default: Any,  # noqa: ANN401
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("MINIRAG_MODEL", raising=False)
+    model = Echoing() if default == "own" else default
+    models: dict[str, Any] = {"extract": "openai/a", "bridge": "openai/a", "read": replying}
+    with Loopback() as server:
+        with Index(path, model=model, models=models, api_base=server.api_base, api_key="secret") as index:
+            index.add([AYLWIN, HENRY], progress=False)
+            assert ask(QUESTION, index, strategy="indexrag").found
+            assert ask(QUESTION, index, model=replying, strategy="indexrag").found
+        assert server.tasks() == ["extract", "extract", "bridge"]
+
+
+def test_an_address_is_refused_where_no_task_has_a_name_for_it(path: Path) -> None:
+    reading: dict[str, Any] = {"models": {"read": replying}, "api_base": "http://localhost:1/v1"}
+    with Index(path, model="offline") as index:
+        index.add([AYLWIN], progress=False)
+    with (
+        Index(path, model="offline", **reading) as index,
+        pytest.raises(ValueError, match="api_base goes with a model's name"),
+    ):
+        ask(QUESTION, index)
+    with Loopback() as server, Index(path, model=replying, api_base=server.api_base) as index:
+        with pytest.raises(ValueError, match="api_base goes with a model's name"):
+            index.add([HENRY], progress=False)
+        ask(QUESTION, index, models={"read": "openai/a"}, strategy="ircot", steps=1)
+        assert server.tasks() == ["read"]
+
+
 def test_a_function_is_told_the_form_of_the_reply() -> None:
     seen: list[Messages] = []
 
@@ -271,6 +304,25 @@ def test_a_routers_groups_are_models(path: Path) -> None:
             index.add([AYLWIN], progress=False)
             ask(QUESTION, index, strategy="indexrag")
         assert models_by_task(server) == {"extract": "small", "read": "large"}
+
+
+@LITELLM
+def test_what_says_where_a_name_is_does_not_go_to_a_router_beside_it(path: Path) -> None:
+    import_litellm()
+    from litellm.router import Router
+
+    with Loopback() as named, Loopback() as routed:
+        router = Router([deployment("house", "one", routed)])
+        where: dict[str, Any] = {"api_base": named.api_base, "extra_headers": {"X-Gateway-Key": "for the name alone"}}
+        with Index(path, models={"extract": "openai/a", "bridge": "openai/a", "read": router}, **where) as index:
+            index.add([AYLWIN, HENRY], progress=False)
+            assert ask(QUESTION, index, strategy="indexrag").found
+        assert (named.tasks(), routed.tasks()) == (["extract", "extract", "bridge"], ["read"])
+        assert {request.headers.get("x-gateway-key") for request in named.requests} == {"for the name alone"}
+        assert [request.headers.get("x-gateway-key") for request in routed.requests] == [None]
+        with Index(path, model=router, extra_headers={"X-Gateway-Key": "for the router"}) as index:
+            ask(QUESTION, index, strategy="indexrag")
+        assert routed.requests[-1].headers.get("x-gateway-key") == "for the router"
 
 
 @LITELLM
