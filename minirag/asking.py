@@ -34,7 +34,7 @@ from minirag.records import (
     counting,
 )
 from minirag.retrieving import find_passage
-from minirag.strategies import STRATEGIES, check_options, default_strategy
+from minirag.strategies import STRATEGIES, check_options, default_strategy, tasks_of
 from minirag.wording import describe_usage
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ async def retrieve_alone(question: str, index: AnyIndex, way: Way, *, ledger: Le
     """
     with nullcontext() if ledger is None else counting(ledger), _opened(index, way) as opened:
         reasoner = opened.reasoner(way.model, ledger or Ledger(), models=way.models, prompts=way.prompts)
+        if ledger is not None:
+            _check_prices(opened, reasoner, way, ledger)
         return await _retrieve(question, opened, reasoner, way)
 
 
@@ -117,11 +119,12 @@ async def ask_counted(
     named = {"gen_ai.workflow.name": "minirag.ask"}
     with counting(ledger), telemetry.span("invoke_workflow", "minirag.ask", named), _opened(index, way) as opened:
         reasoner = opened.reasoner(way.model, ledger, models=way.models, prompts=way.prompts)
+        _check_prices(opened, reasoner, way, ledger, reads=True)
         snapshot = opened.snapshot
         evidence = await _retrieve(question, opened, reasoner, way)
         retrieved = ledger.now()
         reading = await _read(question, evidence, reasoner, tell)
-        strategy = way.strategy or default_strategy(reasoner.model)
+        strategy = _strategy(way, reasoner)
         usage = ledger.total(seconds=ledger.now())
         searches = _searches(question, evidence, retrieved)
         trace = Trace(strategy, usage.seconds, retrieved, searches, tuple(ledger.calls), _notes(opened, reasoner))
@@ -185,11 +188,25 @@ async def _retrieve(question: str, index: OpenIndex, reasoner: Reasoner, way: Wa
     check_question(question)
     if way.k is not None:
         check_k(way.k)
-    strategy = way.strategy or default_strategy(reasoner.model)
+    strategy = _strategy(way, reasoner)
     check_options(strategy, way.options)
     chosen = way.options if way.k is None else {"k": way.k, **way.options}
     with telemetry.span("retrieval", attributes={"minirag.strategy": strategy}):
         return await STRATEGIES[strategy](question, index, reasoner, **chosen)
+
+
+def _strategy(way: Way, reasoner: Reasoner) -> str:
+    return way.strategy or default_strategy(reasoner.model)
+
+
+def _check_prices(index: OpenIndex, reasoner: Reasoner, way: Way, ledger: Ledger, *, reads: bool = False) -> None:
+    """See whether a budget can be kept by every model that may be called, before the first call.
+
+    Raises:
+        InputError: If not.
+    """
+    tasks = (*tasks_of(_strategy(way, reasoner), way.options), *(("read",) if reads else ()))
+    index.check_prices(tasks, ledger, model=way.model, models=way.models)
 
 
 @contextmanager

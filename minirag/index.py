@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from minirag import loop, telemetry
 from minirag.encoder import check_budget, open_encoder, price_of
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
+from minirag.models import INDEXING
 from minirag.opening import normalise_name
 from minirag.progress import Listener, Progress
 from minirag.pruning import MOST, REFUSED, Seen, find_gone
@@ -152,7 +153,12 @@ class Index(OpenIndex):
             return await loop.await_(self._delete(ids, progress, max_cost))
 
     def prune(
-        self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
+        self,
+        folder: str | PathLike[str],
+        *,
+        most: float = MOST,
+        progress: bool | Listener = True,
+        max_cost: float | None = None,
     ) -> DeleteReport:
         """Delete the documents that were read from files below a folder which are not there any more.
 
@@ -163,23 +169,31 @@ class Index(OpenIndex):
             folder: As it was given to `add`; a relative one is looked up from where the program runs.
             most: The share of the folder's documents that may go, from 0 to 1.
             progress: As for `add`.
+            max_cost: As for `delete`.
 
         Raises:
-            InputError: If it is no folder that can be read, or more than `most` would go; nothing is deleted then.
+            InputError: If it is no folder that can be read, more than `most` would go, or `max_cost` is given for a
+                model of unknown price; nothing is deleted then.
+            BudgetExceededError: As `delete` raises it.
             ValueError: If `most` is out of range.
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
         with self._saying_how_to_go_on("prune"):
-            return loop.run(self._prune(folder, most, progress))
+            return loop.run(self._prune(folder, most, progress, max_cost))
 
     async def aprune(
-        self, folder: str | PathLike[str], *, most: float = MOST, progress: bool | Listener = True
+        self,
+        folder: str | PathLike[str],
+        *,
+        most: float = MOST,
+        progress: bool | Listener = True,
+        max_cost: float | None = None,
     ) -> DeleteReport:
         """`prune`, to be awaited."""
         with self._saying_how_to_go_on("prune"):
-            return await loop.await_(self._prune(folder, most, progress))
+            return await loop.await_(self._prune(folder, most, progress, max_cost))
 
     def compact(self) -> None:
         """Write the file afresh, without what was deleted or replaced; happens by itself when much has gathered."""
@@ -327,21 +341,25 @@ class Index(OpenIndex):
             raise
         return _with_pruned(report, done)
 
-    async def _prune(self, folder: str | PathLike[str], most: float, progress: bool | Listener) -> DeleteReport:
+    async def _prune(
+        self, folder: str | PathLike[str], most: float, progress: bool | Listener, max_cost: float | None
+    ) -> DeleteReport:
         async def work(builder: Builder) -> DeleteReport:
             self._store.refresh()
             return await builder.delete(find_gone(self._store.snapshot, Path(folder), most=most))
 
-        return await self._build(progress, work, named="minirag.prune")
+        return await self._build(progress, work, named="minirag.prune", tasks=("bridge",), max_cost=max_cost)
 
     async def _delete(
         self, ids: str | Iterable[str], progress: bool | Listener, max_cost: float | None
     ) -> DeleteReport:
         wanted = list(ids) if isinstance(ids, Iterable) and not isinstance(ids, (str, bytes)) else [ids]
         check_ids(*wanted)
-        return await self._build(
-            progress, lambda builder: builder.delete(wanted), named="minirag.delete", max_cost=max_cost
-        )
+
+        async def work(builder: Builder) -> DeleteReport:
+            return await builder.delete(wanted)
+
+        return await self._build(progress, work, named="minirag.delete", tasks=("bridge",), max_cost=max_cost)
 
     async def _build(
         self,
@@ -349,6 +367,7 @@ class Index(OpenIndex):
         work: Callable[[Builder], Coroutine[Any, Any, Report]],
         *,
         named: str,
+        tasks: Sequence[Task] = INDEXING,
         triples: Mapping[str, Iterable[Sequence[str]]] | None = None,
         max_cost: float | Budget | None = None,
     ) -> Report:
@@ -357,6 +376,7 @@ class Index(OpenIndex):
         ledger = Ledger(max_cost=max_cost)
         if self._lacking is None:
             check_budget(self.encoder, ledger)
+        self.check_prices(tasks, ledger)
         reasoner = self.reasoner(None, ledger)
         if triples is not None:
             from minirag.reasoner.given import GivenTriples

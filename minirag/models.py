@@ -144,6 +144,23 @@ class Models:
             return Price(0.0, 0.0, 0.0)
         return None if _is_reasoner(chosen) else self._client(chosen, self._given(model, models)).price
 
+    def check_prices(
+        self, tasks: Sequence[Task], model: AnyModel | None, *, models: Mapping[str, AnyModel] | None = None
+    ) -> None:
+        """See that the price of whoever does these tasks is known, so that a budget can be kept.
+
+        Raises:
+            InputError: If one is not.
+        """
+        called = [task for task in tasks if self._model_for(task, model, models) != OFFLINE]
+        unpriced = [task for task in called if self.price(model, task=task, models=models) is None]
+        if unpriced:
+            from minirag.llm.sending import unknown_price
+
+            names = {task: self.name(model, task=task, models=models) for task in unpriced}
+            first = names[unpriced[0]]
+            raise unknown_price(first, [task for task in unpriced if names[task] == first])
+
     def _model_for(self, task: Task, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> AnyModel:
         """The call's own word prevails over the index's, a task's own model over the one for all."""
         if models and task in models:

@@ -257,6 +257,22 @@ class OpenFile(Shareable):
         own = self.prompts if prompts is None else prompts.over(self.prompts)
         return self._models.reasoner(model, ledger, models=models, prompts=own)
 
+    def check_prices(
+        self,
+        tasks: Sequence[Task],
+        ledger: Ledger,
+        *,
+        model: AnyModel | None = None,
+        models: Mapping[str, AnyModel] | None = None,
+    ) -> None:
+        """See whether a run's budget can be kept by the models of these tasks, before the first call.
+
+        Raises:
+            InputError: If there is a budget, and the price of one is unknown.
+        """
+        if ledger.budget is not None:
+            self._models.check_prices(tasks, model, models=models)
+
     @property
     def settings(self) -> Settings:
         """How it is built."""

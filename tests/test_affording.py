@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from minirag import Index
-from minirag.errors import BudgetExceededError
+from minirag.errors import BudgetExceededError, InputError
 from minirag.evaluation.datasets import Dataset, load_dataset
 from minirag.evaluation.results import Run
 from minirag.evaluation.runs import build_index, evaluate
@@ -20,6 +20,18 @@ from tests.loopback import Loopback, Request, Served, honest
 
 PRICES = {"openai/any": (10.0, 30.0)}
 DEMO = load_dataset(Path(__file__).parents[1] / "minirag" / "demo")
+
+
+def test_questions_to_a_model_of_unknown_price_are_not_begun(tmp_path: Path) -> None:
+    models = {"read": "openai/other"}
+    with Loopback(honest) as server:
+        where = {"api_base": server.api_base, "api_key": "secret", "prices": PRICES}
+        with Index(tmp_path / "demo.usearch", model="openai/any", models=models, **where) as index:  # type: ignore[arg-type]
+            build_index(DEMO, index.path, model="offline", progress=False)
+            index.refresh()
+            with pytest.raises(InputError, match=r"openai/other: its price is unknown, .* \(for the task read\)"):
+                evaluate(DEMO, index, strategy="ircot", max_cost=5, progress=False)
+        assert server.requests == []
 
 
 # --- the budget ----------------------------------------------------------------------------------------------------

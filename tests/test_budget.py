@@ -152,7 +152,8 @@ def test_changed_documents_that_were_not_reached_stay_as_they_were(tmp_path: Pat
 def test_nothing_is_sent_to_a_model_of_unknown_price(tmp_path: Path) -> None:
     with Loopback(honest) as server, opened(tmp_path / "notes.usearch", server, prices=None) as index:
         with pytest.raises(
-            InputError, match=r"openai/any: its price is unknown, so max_cost cannot be kept. Say it in"
+            InputError,
+            match=r"openai/any: its price is unknown, so max_cost cannot be kept \(for the tasks extract and bridge\)",
         ):
             index.add(DOCUMENTS, progress=False, max_cost=1)
         with pytest.raises(
@@ -160,6 +161,49 @@ def test_nothing_is_sent_to_a_model_of_unknown_price(tmp_path: Path) -> None:
         ):
             opened(tmp_path / "notes.usearch", server, prices={"openai/any": 3}).add("x", progress=False)
         assert server.requests == []
+
+
+def unpriced(path: Path, server: Loopback, *tasks: str, **options: object) -> Index:
+    return opened(path, server, models=dict.fromkeys(tasks, "openai/other"), **options)
+
+
+def test_one_unknown_price_is_told_before_the_first_call(tmp_path: Path) -> None:
+    path = tmp_path / "notes.usearch"
+    with Loopback(honest) as server:
+        with unpriced(path, server, "bridge") as index:
+            told = r"^openai/other: .* cannot be kept \(for the task bridge\)\. .* prices=\{'openai/other': \(0.15"
+            with pytest.raises(InputError, match=told):
+                index.add(DOCUMENTS, progress=False, max_cost=5)
+            assert (len(index), server.requests) == (0, [])
+            index.add(DOCUMENTS, progress=False)
+            sent = len(server.requests)
+            with pytest.raises(InputError, match=told):
+                index.delete("d0", progress=False, max_cost=5)
+            with pytest.raises(InputError, match=told):
+                index.prune(tmp_path, progress=False, max_cost=5)
+            assert (len(index), len(server.requests)) == (len(DOCUMENTS), sent)
+        with unpriced(path, server, "extract", "extend", "read") as index:
+            assert index.delete("d0", progress=False, max_cost=5).deleted == ("d0",)  # asks no other model
+
+
+def test_a_question_of_which_one_model_has_no_price_is_not_begun(tmp_path: Path) -> None:
+    path, question = tmp_path / "notes.usearch", "Where was Ada Holm born?"
+    with Loopback(honest) as server:
+        with unpriced(path, server, "read") as index:
+            index.add(DOCUMENTS, progress=False)
+            sent = len(server.requests)
+            for strategy in ("indexrag", "ircot", "kirag"):
+                with pytest.raises(InputError, match=r"openai/other: .* \(for the task read\)"):
+                    ask(question, index, strategy=strategy, max_cost=5)
+            assert len(server.requests) == sent
+        with unpriced(path, server, "extend", "think") as index:
+            with pytest.raises(InputError, match=r"openai/other: .* \(for the task extend\)"):
+                ask(question, index, strategy="kirag", max_cost=5)
+            with pytest.raises(InputError, match=r"openai/other: .* \(for the task think\)"):
+                ask(question, index, strategy="ircot", max_cost=5)
+            assert len(server.requests) == sent
+            assert ask(question, index, strategy="kirag", constructor=False, max_cost=5).usage.calls == 1
+            assert ask(question, index, max_cost=5).usage.calls == 1
 
 
 def test_offline_costs_nothing(tmp_path: Path) -> None:

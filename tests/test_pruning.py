@@ -47,6 +47,23 @@ def test_what_is_gone_from_the_folder_goes_and_nothing_else(index: Index) -> Non
     assert index.prune("docs2", progress=False).deleted == ()
 
 
+def test_pruning_bridges_afresh_within_a_budget(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    for n, name in enumerate(("Ada Holm", "Boris Lund", "Carla Wirth")):
+        Path(f"docs/{n}.txt").write_text(f"{name} was born in Bergen. {name} wrote Grey Coast {n}.")
+    with (
+        Loopback(honest) as server,
+        Index("n.usearch", model="openai/any", api_base=server.api_base, prices={"openai/any": (10, 30)}) as index,
+    ):
+        index.add("docs", progress=False)
+        sent = len(server.requests)
+        Path("docs/0.txt").unlink()
+        with pytest.raises(BudgetExceededError, match="1 documents were deleted; what they left to be bridged"):
+            index.prune("docs", progress=False, max_cost=1e-9)
+        assert (len(index), len(server.requests), index.info().pending > 0) == (2, sent, True)
+
+
 def test_without_prune_nothing_goes(index: Index) -> None:
     Path("docs/a.txt").unlink()
     assert index.add("docs", progress=False).deleted == ()

@@ -32,7 +32,7 @@ from minirag.errors import BudgetExceededError
 from minirag.index import Index, open_to_estimate
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
-from minirag.records import AddReport, DeleteReport, Failure, Prompts, Settings
+from minirag.records import AddReport, Budget, DeleteReport, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.storage.journal import keeps_replies
 from minirag.storage.store import find_file
@@ -106,7 +106,8 @@ def index(
         if not quiet:
             note_offline(model, "indexing", built_by=opened.built_by)
         try:
-            add = partial(opened.add, paths, progress=shows_bars(quiet=quiet), max_cost=max_cost, prune=prune)
+            budget = Budget.of(max_cost)  # of both runs together
+            add = partial(opened.add, paths, progress=shows_bars(quiet=quiet), max_cost=budget, prune=prune)
             report = add(reextract=reextract, on_skip=skipped.append, prune_most=1.0 if yes else MOST)
             if _was_refused(report) and _may_prune(report):
                 again = add(prune_most=1.0)

@@ -253,10 +253,11 @@ def unknown_provider(model: str) -> str:
     )
 
 
-def unknown_price(model: str) -> InputError:
-    """Why a budget cannot be kept, and what to do."""
+def unknown_price(model: str, tasks: Sequence[str] = ()) -> InputError:
+    """Why a budget cannot be kept, for these tasks of a model's, and what to do."""
+    of_tasks = f" (for the task{'s' if len(tasks) > 1 else ''} {' and '.join(tasks)})" if tasks else ""
     return InputError(
-        f"{model}: its price is unknown, so max_cost cannot be kept. Say it in dollars per million tokens, sent and "
-        f"received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}) or --price-for {model}=0.15,0.60, or leave "
-        "max_cost out"
+        f"{model}: its price is unknown, so max_cost cannot be kept{of_tasks}. Say it in dollars per million tokens, "
+        f"sent and received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}) or --price-for {model}=0.15,0.60, "
+        "or leave max_cost out"
     )

@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from minirag.models import OFFLINE
-from minirag.records import Evidence
+from minirag.records import Evidence, Task
 from minirag.wording import did_you_mean
 
 _OF_ALL = ("strategy", "k", "model", "models", "where", "prompts", "max_cost", "time_limit")  # what `ask` itself takes
@@ -61,6 +61,13 @@ def check_options(strategy: str, options: Collection[str]) -> None:
         near = did_you_mean(unknown[0], [*known, *_OF_ALL, *elsewhere])
         near = f" {' and '.join(takers)} {'have' if len(takers) > 1 else 'has'} it." if takers else near
         raise ValueError(f"strategy {strategy!r} has no option {unknown[0]!r}; it has {has}.{near}")
+
+
+def tasks_of(strategy: str, options: Mapping[str, Any]) -> tuple[Task, ...]:
+    """What a strategy, with these options, has done by a model before the reader."""
+    if strategy == "kirag":
+        return ("extend",) if options.get("constructor", True) else ()
+    return ("think",) if strategy == "ircot" else ()
 
 
 def _options_of(strategy: str) -> list[str]:
