@@ -110,8 +110,11 @@ async def ask_counted(
     way: Way,
     ledger: Ledger,
     tell: Callable[[str], None] | None = None,
+    on_retrieved: Callable[[Evidence], None] = lambda _: None,
 ) -> Answer:
     """Answer a question as a ledger's run, within its budget; `tell` as of `ask_in_time`.
+
+    `on_retrieved` is given what was retrieved before it is read: reading may fail.
 
     Raises:
         BudgetExceededError: When a call might cost more than is left.
@@ -123,6 +126,7 @@ async def ask_counted(
         snapshot = opened.snapshot
         evidence = await _retrieve(question, opened, reasoner, way)
         retrieved = ledger.now()
+        on_retrieved(evidence)
         reading = await _read(question, evidence, reasoner, tell)
         strategy = _strategy(way, reasoner)
         usage = ledger.total(seconds=ledger.now())

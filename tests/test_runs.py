@@ -16,7 +16,9 @@ from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.measured_files import find_measured
 from minirag.evaluation.metrics import accuracy, exact_match, f1, gold_ranks
 from minirag.evaluation.runs import build_index, evaluate, library_versions, save_run
-from minirag.evaluation.scoring import scorer
+from minirag.evaluation.scoring import Scoring, scorer
+from minirag.evaluation.significance import compare
+from minirag.llm import Retries
 from minirag.records import AddReport
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
 
@@ -195,10 +197,61 @@ def test_a_failed_question_counts_as_wrong_and_is_asked_again(path: Path, tmp_pa
     assert run.failed[0].reason.startswith("LLMReplyError: openai/honest: ")
     result = run.results[3]
     assert (result.em, result.f1, result.accuracy, result.answer) == (0.0, 0.0, 0.0, None)
-    assert result.ranks == (None,) * len(failing.gold_ids)
     with Loopback() as server, open_with(server, path) as index:
         assert evaluate(DEMO, index, resume=log, progress=False).failed == ()
         assert len(server.requests) == 1
+
+
+RETRIEVED = ("ranks", "answer_rank", "documents")
+
+
+@pytest.mark.parametrize("scoring", ["minirag", "kirag"])
+@pytest.mark.parametrize("strategy", ["naive", "indexrag"])
+def test_a_question_that_could_not_be_read_keeps_what_was_retrieved(
+    path: Path, tmp_path: Path, strategy: str, scoring: Scoring
+) -> None:
+    """Retrieval asks no model there: its scores may not depend on whether the reader refuses a question."""
+    refused = [question.text for question in DEMO.questions[::3]]
+
+    def serve(request: Request) -> Served:
+        return status(400, "content filter") if any(text in request.prompt for text in refused) else honest(request)
+
+    arguments: dict[str, Any] = {"strategy": strategy, "scoring": scoring, "progress": False}
+    with Loopback(serve) as server, open_with(server, path) as index:
+        alone = evaluate(DEMO, index, read=False, **arguments)
+        read = evaluate(DEMO, index, resume=tmp_path, **arguments)
+        again = evaluate(DEMO, index, resume=tmp_path, **arguments)
+    assert len(read.failed) == len(again.failed) == 4
+    for run in (read, again):
+        assert [run.to_summary()[key] for key in ("recall", "all_gold", "mrr", "answer_hit")] == [
+            alone.to_summary()[key] for key in ("recall", "all_gold", "mrr", "answer_hit")
+        ]
+        for result, expected in zip(run.results, alone.results, strict=True):
+            assert [getattr(result, name) for name in RETRIEVED] == [getattr(expected, name) for name in RETRIEVED]
+            assert result.retrieval_seconds is not None
+        assert [(result.em, result.f1) for result in run.results[::3]] == [(0.0, 0.0)] * 4
+        found = compare(alone, run, metric="recall@5")
+        assert (found.questions, found.difference, found.p_bootstrap, found.p_t_test) == (10, 0.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("task", ["extend", "read"])
+def test_where_a_model_retrieves_only_what_it_came_to_counts(path: Path, task: str) -> None:
+    failing = DEMO.questions[1]
+
+    def serve(request: Request) -> Served:
+        told = json.loads(request.prompt.partition("\n")[0])
+        return status(503) if (told["task"], told["question"]) == (task, failing.text) else honest(request)
+
+    retries = Retries(attempts=2, first_wait=0.01)
+    with Loopback(serve) as server:
+        reached: dict[str, Any] = {"model": MODEL, "api_base": server.api_base, "api_key": "none", "retries": retries}
+        with Index(path, mode="r", **reached) as index:
+            run = evaluate(replace(DEMO, questions=DEMO.questions[:2]), index, strategy="kirag", progress=False)
+    assert [failure.id for failure in run.failed] == [failing.id]
+    result = run.results[1]
+    ranked = any(rank is not None for rank in result.ranks)
+    assert (ranked, bool(result.documents)) == ((True, True) if task == "read" else (False, False))
+    assert result.retrieval_seconds is None
 
 
 def test_a_wrong_key_ends_the_run(path: Path, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
@@ -22,7 +22,7 @@ from minirag.evaluation.resuming import ResultLog
 from minirag.evaluation.scoring import Scoring, scorer
 from minirag.index import Index
 from minirag.models import ASKING, OFFLINE
-from minirag.records import Budget, Ledger, Thinking, Usage
+from minirag.records import Budget, Evidence, Ledger, Thinking, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
@@ -54,6 +54,13 @@ class Answered:
         how = "kept: the same run with a new max_cost goes on from there" if self.kept else "lost, for want of `resume`"
         done = f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
         return f"{done}. {self.takes}" if self.takes else done
+
+
+class _Retrieved(NamedTuple):
+    """What was retrieved for a question that is still to be read, and in how many seconds."""
+
+    evidence: Evidence
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,9 @@ class Asking:
                 async with affording.question(question) as ledger:
                     if stops:
                         return
-                    result = await self._guard(question, self._answer(question, ledger), ledger)
+                    retrieved: list[_Retrieved] = []
+                    work = self._answer(question, ledger, retrieved)
+                    result = await self._guard(question, work, ledger, retrieved)
             except BudgetExceededError as error:
                 stops.append(error)
             else:
@@ -208,9 +217,14 @@ class Asking:
         usage = ledger.total(seconds=seconds) if ledger.by_task else Usage()
         return replace(self._rank(question, evidence.ranking), retrieval_seconds=seconds, usage=usage)
 
-    async def _answer(self, question: Question, ledger: Ledger) -> QuestionResult:
+    async def _answer(self, question: Question, ledger: Ledger, retrieved: list[_Retrieved]) -> QuestionResult:
+        """Retrieve and read; `retrieved` gets what was retrieved as soon as it is there."""
         began = perf_counter()
-        answer = await ask_counted(question.text, self.index, self._way, ledger)
+
+        def keep(evidence: Evidence) -> None:
+            retrieved.append(_Retrieved(evidence, ledger.now()))
+
+        answer = await ask_counted(question.text, self.index, self._way, ledger, on_retrieved=keep)
         seconds = perf_counter() - began
         answered = replace(
             self._rank(question, answer.ranking),
@@ -245,24 +259,38 @@ class Asking:
         )
         return replace(result, em=em, f1=overlap, accuracy=contained)
 
-    async def _guard(self, question: Question, work: Awaitable[QuestionResult], ledger: Ledger) -> QuestionResult:
-        """The result, or that there is none, why, and what it took; what would befall every question ends the run."""
+    async def _guard(
+        self,
+        question: Question,
+        work: Awaitable[QuestionResult],
+        ledger: Ledger,
+        retrieved: Sequence[_Retrieved] = (),
+    ) -> QuestionResult:
+        """The result, or that it failed, why, and what it took; what would befall every question ends the run.
+
+        Of a question that was retrieved for and could not be read, the retrieval counts as it does for the others.
+        """
         try:
             return await work
         except (LLMSetupError, IndexFileError, InputError, BudgetExceededError):
             raise
         except MiniragError as error:
             wrong = 0.0 if self.read else None
-            return QuestionResult(
-                id=question.id,
-                type=question.type,
-                ranks=(None,) * len(question.gold_ids),
+            return replace(
+                self._rank_failed(question, retrieved),
                 em=wrong,
                 f1=wrong,
                 accuracy=wrong,
                 usage=ledger.total(),
                 error=f"{type(error).__name__}: {error}",
             )
+
+    def _rank_failed(self, question: Question, retrieved: Sequence[_Retrieved]) -> QuestionResult:
+        if not retrieved:
+            return QuestionResult(question.id, question.type, (None,) * len(question.gold_ids))
+        evidence, seconds = retrieved[-1]
+        ranked = self._rank(question, evidence.ranking)
+        return replace(ranked, retrieval_seconds=seconds) if self._retrieves_alike else ranked
 
 
 async def _side_by_side(

@@ -33,7 +33,8 @@ class QuestionResult:
     Attributes:
         id: The question's.
         type: The question's kind, None where the data set does not say.
-        ranks: The rank, from 1, of each gold document in the retrieval, None where it was not retrieved.
+        ranks: The rank, from 1, of each gold document in the retrieval, None where it was not retrieved or
+            retrieving failed.
         answer_rank: The rank of the first retrieved passage that holds a gold answer, likewise.
         documents: The documents retrieved, best first, at most the deepest of `DEPTHS`.
         answer: What was answered; None when the run does not read, or failed.
@@ -42,7 +43,8 @@ class QuestionResult:
         f1: Word overlap; likewise.
         accuracy: Whether the answer contains a gold answer; likewise.
         usage: Calls, tokens and dollars.
-        seconds: Wall time of retrieving and reading, without waiting for its turn; None when the run does not read.
+        seconds: Wall time of retrieving and reading, without waiting for its turn; None when the run does not read,
+            or failed.
         retrieval_seconds: Wall time of retrieving; None when that failed.
         error: Why the question failed, None when it did not.
     """

@@ -83,8 +83,9 @@ def evaluate(
 ) -> Run:
     """Ask an index the questions of a data set and score what comes back.
 
-    A question that fails counts as wrong and is in `Run.failed`. Retrieval is timed first, one question after the
-    other; reading then goes on side by side. Where the strategy retrieves by a model, retrieval has no time of its own.
+    A question that fails counts as wrong and is in `Run.failed`; if it could only not be read, what was retrieved
+    for it counts as ever. Retrieval is timed first, one question after the other; reading then goes on side by side.
+    Where the strategy retrieves by a model, retrieval has no time of its own.
 
     Args:
         dataset: The questions. Their gold documents must be in the index.
