@@ -13,6 +13,7 @@ import numpy as np
 
 from minirag.bridging import bridge_all, entity_keys, find_shared_entities
 from minirag.deriving import Deriver, find_stop
+from minirag.ending import while_wanted
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
 from minirag.filtering import group_of
 from minirag.loop import finish
@@ -338,4 +339,4 @@ class _NoJournal:
 
 
 def _take(source: Iterator[Item]) -> list[Item]:
-    return list(islice(source, BATCH))
+    return list(while_wanted(islice(source, BATCH)))

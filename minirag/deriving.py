@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from minirag.embedding import embed, texts_of
+from minirag.ending import check_wanted, in_thread
 from minirag.errors import BudgetExceededError, LLMError
 from minirag.extraction import Extracted, Extractor, extraction_key, in_batches
 from minirag.planning import Plan, find_too_large, store_document
@@ -104,13 +105,14 @@ class Deriver:
         encoder, aligner = self._encoders()
         total = sum(map(len, texts_of(documents, bridges)))
         with self._progress.stage("encoding", total) as done:
-            return await asyncio.to_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
+            return await in_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
 
     def _split_all(self, documents: Sequence[Document]) -> tuple[list[Passage], list[Failure]]:
         """The passages of those whose records have a place in the file, and what is wrong with the others."""
         passages: list[Passage] = []
         failures: list[Failure] = []
         for document in documents:
+            check_wanted()
             found: list[Passage] = []
             if (failure := find_too_large(document, found)) is None:
                 found = split(document, encoder=self._encoders()[0], max_tokens=self._settings.passage_tokens)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, TypeVar
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 GRACE = 0.7  # seconds that calls in flight have left; a run stops within one
 
@@ -16,8 +17,9 @@ GRACE = 0.7  # seconds that calls in flight have left; a run stops within one
 class Ending:
     """The end of one run, once it begins; used on the loop that the run is on, but for what belongs to its threads.
 
-    A thread that a run has begun cannot be stopped. But the runs can that it begins in turn and waits for, such as the
-    calls of a hosted encoder: they end with this one.
+    A thread that a run has begun cannot be stopped: it looks itself, between two pieces of its work, whether somebody
+    still waits for it (`check_wanted`). The runs that it begins in turn and waits for, such as the calls of a hosted
+    encoder, end with this one.
 
     Attributes:
         fault: For which it ends; None where it was cancelled.
@@ -36,6 +38,11 @@ class Ending:
     def has_begun(self) -> bool:
         """Whether no call may begin any more."""
         return self._until is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for its threads any more."""
+        return self._is_over
 
     def begin(self, fault: Exception | None = None) -> None:
         """Let no call begin any more; what is cancelled from now on may linger for what is left of `GRACE`."""
@@ -97,6 +104,42 @@ def enter_run(ending: Ending) -> None:
 def current_ending() -> Ending:
     """That of the run which this is a part of; outside of any, one that never begins."""
     return _CURRENT.get() or Ending()
+
+
+def check_wanted() -> None:
+    """See that somebody still waits for what a thread of a run does; outside of any run somebody does.
+
+    Raises:
+        CancelledError: If the run was cancelled or is over: the process could not end before the thread.
+    """
+    if current_ending().is_over:
+        raise asyncio.CancelledError
+
+
+def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
+    """Each of them, as long as somebody waits for it.
+
+    Raises:
+        CancelledError: As `check_wanted`.
+    """
+    for item in items:
+        check_wanted()
+        yield item
+
+
+async def in_thread(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:  # noqa: ANN401
+    """`asyncio.to_thread`, but as its run is cancelled the thread has a moment left to keep what it paid for.
+
+    Raises:
+        CancelledError: If it was cancelled, whatever came of it.
+    """
+    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments, **named))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await current_ending().wait_for(task)
+        task.cancel()
+        raise
 
 
 async def linger(work: Coroutine[Any, Any, Result]) -> Result:

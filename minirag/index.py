@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop, telemetry
 from minirag.encoder import check_budget, open_encoder, price_of
+from minirag.ending import while_wanted
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.models import INDEXING
 from minirag.opening import normalise_name
@@ -281,7 +282,7 @@ class Index(OpenIndex):
         from minirag.splitting import count_tokens
 
         builder = self._builder(OfflineReasoner(), Ledger(), progress)
-        items = await asyncio.to_thread(lambda: list(load(documents)))
+        items = await asyncio.to_thread(lambda: list(while_wanted(load(documents))))
         stored, shared = await builder.rehearse(items)
         reasoner = self.reasoner(model, Ledger(), models=models)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from minirag import loop
 from minirag.embedding import embed, texts_of
 from minirag.encoder import aligner_of, close_encoder, describe_encoders, open_encoder
+from minirag.ending import in_thread
 from minirag.naming.names import normalise_name
 from minirag.progress import Listener, Progress
 from minirag.records import Ledger, Usage, counting
@@ -92,7 +93,7 @@ async def reembed_store(
     with store.writing(), counting(ledger):
         held = store.read_all()
         with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
-            data = await asyncio.to_thread(
+            data = await in_thread(
                 embed, held.documents, held.bridges, encoder=encoder, aligner=aligner_of(encoder), progress=done
             )
         before = store.snapshot.header

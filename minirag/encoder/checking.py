@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from minirag.encoder.protocol import Role
+from minirag.ending import check_wanted
 from minirag.errors import EncoderError
 from minirag.wording import one_line
 
@@ -38,12 +39,19 @@ def encode_texts(
         `(len(texts), dimensions)`, of unit length also where the encoder's are of another.
 
     Raises:
+        CancelledError: Between batches, on a thread of a run that was cancelled.
         EncoderError: If the encoder cannot be loaded or run; if its vectors are not as many as the texts, not of its
             `dimensions`, zero, or not finite.
     """
     if not texts:
         return np.empty((0, encoder.dimensions), dtype=np.float32)
-    given = encoder.encode(texts, role=role, progress=progress)
+
+    def tell(count: int) -> None:
+        check_wanted()
+        if progress is not None:
+            progress(count)
+
+    given = encoder.encode(texts, role=role, progress=tell)
     try:
         with np.errstate(over="ignore"):  # is told below
             vectors = np.asarray(given, dtype=np.float32)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any, TypeGuard
 
@@ -81,13 +82,13 @@ class FunctionTransport:
     """A function of the user's. What is no fault of a provider ends the run: it is a bug, which the user wants to see.
 
     The function knows no parameters. A plain one runs on a thread, several side by side; a cancelled call leaves it
-    running and drops what it gives.
+    running and drops what it gives, and the process ends without waiting for it.
     """
 
     def __init__(self, answering: Answering, name: str, *, max_parallel: int) -> None:
-        """Keep the function; so many threads run it, if it needs any."""
+        """Keep the function; it runs on so many threads at once, those of cancelled calls included."""
         self._answering, self._name = answering, name
-        self._threads = ThreadPoolExecutor(max_parallel, thread_name_prefix="minirag-function")
+        self._places = threading.Semaphore(max_parallel)
 
     async def complete(self, messages: Messages, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401, ARG002
         """What the function gives, in the shape of a completion.
@@ -111,15 +112,32 @@ class FunctionTransport:
         raise LLMSetupError(self._name, "is a function that answers, and makes no vectors")
 
     async def close(self) -> None:
-        """Let go of the threads, once they are done."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Nothing: threads end with their calls."""
 
     async def _answer(self, messages: list[dict[str, str]]) -> Any:  # noqa: ANN401
         function = self._answering
         if inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__):
             return await function(messages)  # type: ignore[misc]  # checked in the line above
-        given = await asyncio.get_running_loop().run_in_executor(self._threads, function, messages)
+        given = await self._in_daemon(messages)
         return await given if inspect.isawaitable(given) else given
+
+    async def _in_daemon(self, messages: list[dict[str, str]]) -> Any:  # noqa: ANN401
+        """What it gives, on a thread that the end of the process does not wait for, as it does for an executor's."""
+        done: Future[Any] = Future()
+
+        def work() -> None:
+            with self._places:
+                if not done.set_running_or_notify_cancel():
+                    return
+                try:
+                    done.set_result(self._answering(messages))
+                except StopIteration as error:  # which no future takes
+                    done.set_exception(RuntimeError(f"StopIteration: {error}"))
+                except BaseException as error:  # noqa: BLE001  # it is raised where the call is awaited
+                    done.set_exception(error)
+
+        threading.Thread(target=work, name="minirag-function", daemon=True).start()
+        return await asyncio.wrap_future(done)
 
 
 def _is_of_provider(error: Exception) -> bool:
