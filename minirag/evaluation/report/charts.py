@@ -14,7 +14,7 @@ from minirag.pages import Markup, element, join
 
 WIDTH, HEIGHT = 380, 256
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50, 14, 12, 46
-_COLOURS = 8
+COLOURS = 8
 _RADIUS = 4.2
 
 
@@ -165,7 +165,7 @@ def _legend(series: Sequence[Series]) -> Markup:
 
 
 def _class_of(number: int, series: Series) -> str:
-    return f"series published s{number % _COLOURS}" if series.is_published else f"series s{number % _COLOURS}"
+    return f"series published s{number % COLOURS}" if series.is_published else f"series s{number % COLOURS}"
 
 
 def _text(x: float, y: float, text: str, anchor: str, *, class_: str = "tick") -> Markup:

@@ -9,11 +9,13 @@ from minirag.evaluation.describing import describe_run
 from minirag.evaluation.report.charts import Chart
 from minirag.evaluation.report.figures import charts_of, growth
 from minirag.evaluation.report.published import figure_of, figures_for
-from minirag.evaluation.results import RUN_HEAD, Run, run_row
+from minirag.evaluation.results import DEPTHS, RUN_HEAD, Run, run_row
 from minirag.evaluation.scaling import Scaling
 from minirag.evaluation.significance import COMPARISON_HEAD, FEW, comparison_rows, is_without_p
 
 _FASTER, _SMALLER = 20, 3  # what minirag means to be than IndexRAG's reported figures
+
+_RETRIEVAL = (*(f"all-gold@{k}" for k in DEPTHS), "MRR", *(f"hit@{k}" for k in DEPTHS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ def sections_of(runs: Sequence[Run], scalings: Sequence[Scaling]) -> list[Sectio
 def _about(name: str, runs: Sequence[Run]) -> Section:
     rows = [run_row(run, runs)[1:] for run in runs]
     tables = [Table("All runs, in percent, milliseconds and dollars", RUN_HEAD[1:], rows, 2)]
+    tables.append(Table("Retrieval in full, in percent", ("strategy", "model", *_RETRIEVAL), _retrieval(runs), 2))
     compared = comparison_rows(runs)
     if compared:
         rows = [row[1:] for row in compared]
@@ -79,6 +82,17 @@ def _about(name: str, runs: Sequence[Run]) -> Section:
     return Section(name, text, tuple(charts_of(runs)), tuple(tables))
 
 
+def _retrieval(runs: Sequence[Run]) -> list[list[str]]:
+    """What the table of all runs has no room for."""
+    rows = []
+    for run in runs:
+        found = run.to_summary()
+        scores = [*found["all_gold"].values(), found["mrr"], *found["answer_hit"].values()]
+        told = ["–" if score is None else f"{100 * score:.1f}" for score in scores]
+        rows.append([describe_run(run, runs), run.model, *told])
+    return rows
+
+
 def _goals(runs: Sequence[Run]) -> Iterator[list[str]]:
     """Retrieval at most a twentieth of IndexRAG's time, the index at most a third of its size by passages."""
     dataset = runs[0].dataset
@@ -87,15 +101,23 @@ def _goals(runs: Sequence[Run]) -> Iterator[list[str]]:
     )
     if seconds is None or size is None or passages is None or not runs[0].passages:
         return
+    goal = seconds / _FASTER
     for run in runs:
         taken = run.to_summary()["retrieval_seconds_per_question"]
-        if taken is not None and not run.settings.get("options"):
-            goal = seconds / _FASTER
-            reached = "yes" if taken <= goal else "no"
-            yield ["retrieval", describe_run(run, runs), f"{1000 * taken:.1f} ms", f"{1000 * goal:.0f} ms", reached]
-    held, goal = runs[0].index_bytes / runs[0].passages, 1e6 * size / passages / _SMALLER
-    reached = "yes" if held <= goal else "no"
-    yield ["index, bytes per passage", "all", f"{held:,.0f}", f"{goal:,.0f}", reached]
+        told = ("–", "–") if taken is None else (f"{1000 * taken:.1f} ms", _say_reached(taken, goal))
+        yield ["retrieval", describe_run(run, runs), told[0], f"{1000 * goal:.0f} ms", told[1]]
+    goal = 1e6 * size / passages / _SMALLER
+    indexes: dict[tuple[int, int], Run] = {}
+    for run in runs:
+        indexes.setdefault((run.index_bytes, run.passages or 1), run)
+    for (size_in_bytes, count), run in indexes.items():
+        held = size_in_bytes / count
+        of = "all" if len(indexes) == 1 else describe_run(run, runs)
+        yield ["index, bytes per passage", of, f"{held:,.0f}", f"{goal:,.0f}", _say_reached(held, goal)]
+
+
+def _say_reached(measured: float, goal: float) -> str:
+    return "yes" if measured <= goal else "no"
 
 
 def _growth(scaling: Scaling) -> Section:
