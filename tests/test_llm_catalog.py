@@ -99,7 +99,7 @@ def test_a_free_model_costs_nothing_and_not_unknown() -> None:
 
 
 def shape(price: Price) -> Shape:
-    return Shape("text", 50, None, price, ("openai", "any"))
+    return Shape("text", 50, None, price, ("openai", "any"), ())
 
 
 def test_an_answer_without_token_counts_has_no_known_cost() -> None:

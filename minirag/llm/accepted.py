@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from minirag.llm.faults import Fault
-from minirag.llm.modes import UNWORDED, Mode, ModeMemory
+from minirag.llm.modes import MODES, UNWORDED, Mode, ModeMemory
 from minirag.llm.structured import describe_schema, strict_schema
 
 if TYPE_CHECKING:
@@ -64,7 +64,13 @@ class Accepted:
                 self._budget_names.sort(key=name.__ne__)
 
     def request(
-        self, messages: Sequence[Message], reply: type[BaseModel] | None, *, budget: int | None, streams: bool = False
+        self,
+        messages: Sequence[Message],
+        reply: type[BaseModel] | None,
+        *,
+        budget: int | None,
+        streams: bool = False,
+        without: Collection[str] = (),
     ) -> Request:
         """A request for a reply of that form, or for text.
 
@@ -73,14 +79,17 @@ class Accepted:
             reply: The form.
             budget: Replaces the most tokens that the reply may have.
             streams: Whether it should come in pieces, as far as the provider does that.
+            without: Names that `find_refused` gave for these messages.
         """
-        parameters = {**self._parameters, **(self._streaming if streams else {})}
+        streaming = self._streaming if streams and "stream" not in without else {}
+        parameters = {name: value for name, value in (self._parameters | streaming).items() if name not in without}
         budget = budget or self._budget
-        if budget is not None and self._budget_names:
-            parameters[self._budget_names[0]] = budget
+        budget_names = [name for name in self._budget_names if name not in without]
+        if budget is not None and budget_names:
+            parameters[budget_names[0]] = budget
         if reply is None:
             return Request(tuple(messages), parameters, "text")
-        mode = self._modes.mode
+        mode = self._modes.first_but(without)
         parameters |= self._form(mode, reply)
         if mode not in UNWORDED:
             messages = _with_schema(messages, reply)
@@ -94,22 +103,28 @@ class Accepted:
         """Tokens for a reply that was cut off after `used`: twice the caller's limit, or twice what it took."""
         return 2 * self._budget if self._budget is not None else max(2 * used, _LARGE_REPLY)
 
-    def learn(self, fault: Fault, request: Request) -> None:
-        """Leave out what the provider refused in `request`; nothing changes if it named nothing that was sent."""
+    def find_refused(self, fault: Fault, request: Request) -> str | None:
+        """The name of what the provider seems to refuse in a request: a parameter's, or a mode's; None if nothing."""
         name = _refused(fault, request)
-        if name in _FORM_PARAMETERS:
-            if self._modes.refuse(request.mode):
-                self._warn(request.mode)
-        elif name in self._budget_names:
+        return request.mode if name in _FORM_PARAMETERS else name
+
+    def learn(self, refused: Iterable[str]) -> None:
+        """Leave out, from now on, what was refused in a request that was answered once it came without."""
+        for name in refused:
+            if self._leave_out(name):
+                self._warn(name)
+
+    def _leave_out(self, name: str) -> bool:
+        """Gives whether that is news, as another call may have learned it meanwhile."""
+        if name in MODES:
+            return self._modes.refuse(name)
+        if name in self._budget_names:
             self._budget_names.remove(name)
-            self._warn(name)
-        elif name == "stream":
+            return True
+        gone = [kept.pop(name, None) for kept in (self._parameters, self._streaming) if name in kept]
+        if name == "stream":
             self._streaming.clear()
-            self._warn(name)
-        elif name is not None and (name in self._parameters or name in self._streaming):
-            self._parameters.pop(name, None)
-            self._streaming.pop(name, None)
-            self._warn(name)
+        return bool(gone)
 
     def note_reply(self, mode: Mode, *, in_form: bool) -> None:
         """Learn from a reply whether the model keeps to the form that it was asked for in this way."""
@@ -139,7 +154,7 @@ class Accepted:
 
 def _refused(fault: Fault, request: Request) -> str | None:
     """The name of what the provider refused among the parameters that were sent."""
-    sent, said = request.parameters, fault.unredacted or fault.reason
+    sent, said = request.parameters, fault.own_words
     field = (fault.parameter or "").split(".")[0]
     if field in sent:
         return field

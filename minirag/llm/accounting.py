@@ -53,6 +53,7 @@ class Shape:
         most_received: The most tokens that its answer may have, None where nothing limits it.
         price: Dollars per token, None where unknown.
         served: Who serves the model, as LiteLLM calls them, and its name there.
+        texts: What is sent, which a provider may repeat when it refuses.
     """
 
     mode: str
@@ -60,6 +61,7 @@ class Shape:
     most_received: int | None
     price: Price | None
     served: tuple[str, str]
+    texts: tuple[str, ...]
 
 
 @dataclass(slots=True)

@@ -240,7 +240,7 @@ class LLM:
             lambda: self._connection.transport.embed(texts),
             purpose,
             shape=self._embedding(texts, ledger),
-            check=lambda answer: embeddings.find_fault(answer, len(texts)),
+            check=embeddings.find_fault,
         )
         return embeddings.vectors_of(response)
 
@@ -277,7 +277,7 @@ class LLM:
 
     def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
         size = estimate_all(texts) if self._wants_size(ledger) else 0
-        return Shape("vectors", size, 0, self.price, self._served)
+        return Shape("vectors", size, 0, self.price, self._served, tuple(texts))
 
     def _read(self, text: str, reply: type[R] | None, mode: Mode, *, is_repair: bool = False) -> R | str:
         if reply is None:
@@ -319,7 +319,9 @@ class LLM:
         """A completion, of a request without what the model has refused so far, and how its form was asked for."""
         await self._import()
         streams = purpose.listener is not None
-        request = self._accepted.request(messages, reply, budget=budget, streams=streams)
+        refused: tuple[str, ...] = ()  # what seems to be; it is once the same request is answered without
+        form = partial(self._accepted.request, messages, reply, budget=budget, streams=streams)
+        request = form()
         while True:
             call = partial(self._call, request, purpose.listener)
             shape = Shape(
@@ -328,6 +330,7 @@ class LLM:
                 request.most_received,
                 self.price,
                 self._served,
+                tuple(message["content"] for message in request.messages),
             )
             try:
                 response = await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)
@@ -337,16 +340,17 @@ class LLM:
                 self._too_long = min(size, self._too_long or size)
                 raise
             except BadRequestError as error:
-                self._accepted.learn(error.fault, request)
-                again = self._accepted.request(messages, reply, budget=budget, streams=streams)
-                refused, request = request, again
-                if request == refused:
+                name = self._accepted.find_refused(error.fault, request)
+                refused = refused if name is None else (*refused, name)
+                before, request = request, form(without=refused)
+                if request == before:
                     raise self._not_accepted(error.fault, purpose.ledger) from error
             except LLMReplyError:
                 self._setup.prove()
                 raise
             else:
                 self._setup.prove()
+                self._accepted.learn(refused)
                 return response, request.mode
 
     def _not_accepted(self, fault: Fault, ledger: Ledger) -> LLMError:

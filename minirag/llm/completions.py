@@ -13,17 +13,17 @@ from minirag.llm.redacting import one_line
 from minirag.llm.structured import storable_text
 
 
-def find_fault(completion: Any) -> Fault | None:  # noqa: ANN401
+def find_fault(completion: Any, sent: Sequence[str]) -> Fault | None:  # noqa: ANN401
     """What is wrong with an answer that came with status 200: it holds no message, or one of another form.
 
-    Whatever passes can be read by the functions below.
+    `sent` are the texts of the request, which an error may repeat. Whatever passes can be read by the functions below.
     """
     choices = getattr(completion, "choices", None)
     message = getattr(first_of(choices), "message", None)
     if message is None:
         error = getattr(completion, "error", None)
         is_empty = not choices or isinstance(choices, list)
-        return fault_in_answer(error) if error or is_empty else misshapen("choices that are no list")
+        return fault_in_answer(error, sent=sent) if error or is_empty else misshapen("choices that are no list")
     if not hasattr(message, "content"):
         return misshapen(f"a message that is {_kind_of(message)}")
     if not isinstance(message.content, str | list | None):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from minirag.llm.faults import Fault, fault_in_answer, misshapen
 
 
-def find_fault(response: Any, count: int) -> Fault | None:  # noqa: ANN401
-    """What is wrong with an answer that came with status 200: it holds no vectors, or not one for each text.
+def find_fault(response: Any, texts: Sequence[str]) -> Fault | None:  # noqa: ANN401
+    """What is wrong with an answer that came with status 200: it holds no vectors, or not one for each of these texts.
 
     Whatever passes can be read by `vectors_of`.
     """
     items = getattr(response, "data", None)
     if not items:
-        return fault_in_answer(getattr(response, "error", None))
+        return fault_in_answer(getattr(response, "error", None), sent=texts)
+    count = len(texts)
     if not isinstance(items, list) or len(items) != count:
         return misshapen(f"{len(items) if isinstance(items, list) else 'not'} vectors for {count} texts")
     places = [_of(item, "index") for item in items]

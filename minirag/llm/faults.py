@@ -11,11 +11,11 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from email.utils import parsedate_to_datetime
-from time import time
 from typing import Any, Literal
 
+from minirag.llm.echoes import without_echoes
 from minirag.llm.redacting import one_line, redact, shown
+from minirag.llm.waits import asked_wait
 
 FaultKind = Literal[
     "setup",
@@ -53,7 +53,6 @@ _TOO_LONG_ANYWAY = re.compile(r"input length exceeds the context length|exceed_c
 _FILTERED = re.compile(r"content[ _](?:filter|policy|management)|moderation|flagged|safety", re.IGNORECASE)
 _NO_STREAM = re.compile(r"InvokeModelWithResponseStream")  # Amazon's right to stream is another than that to ask
 _OLLAMA_BROKE = re.compile(r"unexpected response from Ollama: \{'error': ['\"](.+?)['\"]\}")  # a line of a stream
-_RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
 _PAGE = re.compile(r"\s*(?:<!--.*?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _PAGE_WITHIN = re.compile(r"Original Response: " + _PAGE.pattern, re.IGNORECASE | re.DOTALL)  # LiteLLM's words
 _PAGE_REASON = "a web page in the place of an answer"
@@ -71,7 +70,6 @@ NO_CREDENTIALS_IN_ADDRESS = (
 _CONNECTING = ("ConnectError", "ClientConnectorError", "EndpointConnectionError", "ConnectionRefusedError", "gaierror")
 _ADDRESSING = ("InvalidURL", "NonHttpUrlClientError", "UnsupportedProtocol")
 _PROGRAMMING_ERRORS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, NotImplementedError)
-_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +87,8 @@ class Fault:
         wait: Seconds that the provider asks to wait, None if it does not say.
         parameter: The parameter that the provider names as refused, if it names one in a field.
         status: The HTTP status, if there was one.
-        unredacted: The reason as it came, to learn from and never to be told: a key may be part of any word.
+        own_words: The reason as it came, but for what it repeats of the request: to learn from, and never to be told,
+            as a key may be part of any word.
     """
 
     kind: FaultKind
@@ -97,7 +96,7 @@ class Fault:
     wait: float | None = None
     parameter: str | None = None
     status: int | None = None
-    unredacted: str = field(default="", repr=False, compare=False)
+    own_words: str = field(default="", repr=False, compare=False)
 
     @property
     def is_tried_again(self) -> bool:
@@ -128,50 +127,61 @@ class FaultError(Exception):
         super().__init__(fault.reason)
 
 
-def read_fault(error: Exception, *, secrets: Sequence[str] = ()) -> Fault:
-    """What an exception of the openai client or of LiteLLM means; `secrets` must not be repeated."""
+def read_fault(error: Exception, *, sent: Sequence[str] = (), secrets: Sequence[str] = ()) -> Fault:
+    """What an exception of the openai client or of LiteLLM means.
+
+    Args:
+        error: The exception.
+        sent: The texts of the request: a provider may repeat them, and what they say is not the provider's word.
+        secrets: What must not be repeated.
+    """
     import openai
 
     within = getattr(error, "original_exception", None)  # of a stream that LiteLLM saw break, wrapped in its own
     error = within if isinstance(within, Exception) else error
     if isinstance(error, openai.APITimeoutError | TimeoutError):
         return Fault("transient", "no answer in time", status=408)
-    if _is_unsendable(error):  # whose own words may quote it
+    told = _text(error)
+    said = without_echoes(told, sent)
+    is_repeating = said != told  # so somebody was reached
+    if not is_repeating and _is_unsendable(error):  # whose own words may quote it
         return Fault("setup", f"the API key, or a header that you gave, {_UNSENDABLE}")
-    text = _text(error)
-    if any(_CREDENTIALS_IN_ADDRESS in str(seen) for seen in _chain(error)):
+    if not is_repeating and any(_CREDENTIALS_IN_ADDRESS in str(seen) for seen in _chain(error)):
         return Fault("setup", NO_CREDENTIALS_IN_ADDRESS)
-    status = getattr(error, "status_code", None)
-    status = status if isinstance(status, int) else None
-    kind = _kind(error, status, text)
-    if kind == "transient" and _PAGE_WITHIN.search(text):
+    status = _status(error, is_repeating=is_repeating)
+    kind = _kind(error, status, said, is_repeating=is_repeating)
+    if kind == "transient" and _PAGE_WITHIN.search(said):
         return Fault("page", _PAGE_REASON)
     if kind == "transient" and status in (None, 500):
         absence = _absence(error)
         if absence is not None:
             return Fault("absent", one_line(redact(absence, secrets)))
     is_broken = kind == "transient" and _is_programming_error(error)
-    reason = _reason(error, text)
+    reason = _reason(error, told)
     parameter = getattr(error, "param", None)
     return Fault(
         kind="broken" if is_broken else kind,
         reason=one_line(redact(reason, secrets)) or type(error).__name__,
-        wait=_asked_wait(error, text),
+        wait=asked_wait(error, said),
         parameter=parameter if isinstance(parameter, str) else None,
         status=None if is_broken else status,
-        unredacted=one_line(reason),
+        own_words=one_line(without_echoes(reason, sent)),
     )
 
 
-def fault_in_answer(error: Any) -> Fault:  # noqa: ANN401
-    """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none."""
+def fault_in_answer(error: Any, *, sent: Sequence[str] = ()) -> Fault:  # noqa: ANN401
+    """What an error means that came in the body of a status 200 (OpenRouter does that); None if the body had none.
+
+    `sent` are the texts of the request, as for `read_fault`.
+    """
     if not isinstance(error, dict):
         told = f": {one_line(redact(shown(error)))}" if error else ""
-        if _NO_ENDPOINT.search(told):
+        if _NO_ENDPOINT.search(without_echoes(told, sent)):
             return Fault("setup", told.removeprefix(": "), status=404)
         return Fault("transient", f"an answer without content{told}")
     code, reason = error.get("code"), one_line(redact(shown(error.get("message", error))))
-    kind: FaultKind = "setup" if code in (401, 402, 404) or _NO_CREDIT.search(reason) else "transient"
+    is_setup = code in (401, 402, 404) or _NO_CREDIT.search(without_echoes(reason, sent))
+    kind: FaultKind = "setup" if is_setup else "transient"
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
 
 
@@ -220,7 +230,14 @@ def _text(error: Exception) -> str:
         return str(error)
 
 
-def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
+def _status(error: Exception, *, is_repeating: bool) -> int | None:
+    """The HTTP status; LiteLLM puts some by words that it finds, be they in what a provider repeats."""
+    found = [getattr(seen, "status_code", None) for seen in (_chain(error) if is_repeating else [error])]
+    statuses = [status for status in found if isinstance(status, int)]
+    return statuses[-1] if statuses else None
+
+
+def _kind(error: Exception, status: int | None, text: str, *, is_repeating: bool) -> FaultKind:
     if status in (401, 402, 404, 407) or _PROXY_REFUSES.search(text):
         return "setup"
     if status == 403 and _NO_STREAM.search(text):
@@ -235,10 +252,10 @@ def _kind(error: Exception, status: int | None, text: str) -> FaultKind:
         return "too_long"
     if _OLLAMA_BROKE.search(text):  # which LiteLLM calls a bad request
         return "transient"
-    if _NO_KEY.search(text) or _NO_MODEL.search(text) or _is_sent_nowhere(error):
+    if _NO_KEY.search(text) or _NO_MODEL.search(text) or (not is_repeating and _is_sent_nowhere(error)):
         return "setup"
     if status is not None and 400 <= status < 500 and status not in (408, 409, 425):
-        return _bad_request_kind(error, status, text)
+        return _bad_request_kind("" if is_repeating else type(error).__name__, status, text)
     return "transient"
 
 
@@ -264,8 +281,8 @@ def _is_programming_error(error: Exception) -> bool:
     return isinstance(within if is_wrapped else error, _PROGRAMMING_ERRORS)
 
 
-def _bad_request_kind(error: Exception, status: int, text: str) -> FaultKind:
-    name = type(error).__name__  # LiteLLM's own classes, which need not be imported for that
+def _bad_request_kind(name: str, status: int, text: str) -> FaultKind:
+    """`name` is the exception's: LiteLLM has its own, which need not be imported for that."""
     if status == 413 or name == "ContextWindowExceededError" or _TOO_LONG.search(text):
         return "too_long"
     if name == "ContentPolicyViolationError" or _FILTERED.search(text):
@@ -292,29 +309,3 @@ def _reason(error: Exception, text: str) -> str:
     cause = error.__cause__  # "Connection error." alone helps nobody
     first = str(error).split("Traceback (most recent call last)", 1)[0].rstrip()
     return f"{first} ({cause})" if cause is not None and str(cause) else first
-
-
-def _asked_wait(error: Exception, text: str) -> float | None:
-    for headers in (getattr(getattr(error, "response", None), "headers", None), _litellm_headers(error)):
-        for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-            value = headers.get(name) if headers else None
-            seconds = _seconds(value, unit) if value else None
-            if seconds is not None:
-                return seconds
-    found = _RETRY_IN.search(text)
-    return _seconds(found[1], _UNIT_SECONDS[found[2].lower()]) if found else None
-
-
-def _litellm_headers(error: Exception) -> Any:  # noqa: ANN401
-    return getattr(error, "litellm_response_headers", None)
-
-
-def _seconds(value: str, unit: float) -> float | None:
-    try:
-        seconds = float(value) * unit
-    except ValueError:
-        try:
-            seconds = parsedate_to_datetime(value).timestamp() - time()
-        except (ValueError, OverflowError):  # of no date, and of one in a year or zone that there is not
-            return None
-    return max(0.0, seconds) if seconds < float("inf") else None  # also drops nan

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from minirag.llm.routing import Route, find_entry
@@ -46,11 +46,16 @@ class ModeMemory:
         self.mode = mode
         self._out_of_form = 0
 
-    def refuse(self, mode: Mode) -> bool:
+    def first_but(self, without: Collection[str]) -> Mode:
+        """The best that is left: the one to use now, or the next that is not among these; the last one always is."""
+        left = MODES[MODES.index(self.mode) :]
+        return next((mode for mode in left if mode not in without), MODES[-1])
+
+    def refuse(self, mode: str) -> bool:
         """The provider does not take it; gives whether that is news, as another call may have learned it meanwhile."""
         if mode != self.mode or mode == MODES[-1]:
             return False
-        self.mode = MODES[MODES.index(mode) + 1]
+        self.mode = MODES[MODES.index(self.mode) + 1]
         self._out_of_form = 0
         return True
 

@@ -28,7 +28,7 @@ from minirag.wording import did_you_mean
 
 _log = logging.getLogger(__name__)
 Call = Callable[[], Awaitable[Any]]  # one attempt
-Check = Callable[[Any], Fault | None]  # finds what is wrong with an answer
+Check = Callable[[Any, Sequence[str]], Fault | None]  # finds what is wrong with an answer to these texts
 _ENDS = "an api_base usually ends in /v1"
 _KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
 _UNAVAILABLE = {
@@ -167,7 +167,7 @@ class Sender:
         start, shape = perf_counter(), sending.shape
         try:
             with self._silence.watch(self._timeout, "given up"):
-                response = await self._await_kept(call, sending.purpose)
+                response = await self._await_kept(call, sending)
         except FaultError as error:
             outcome: Outcome = "rate_limited" if error.fault.status == 429 else "failed"
             self._gate.note(outcome, seconds=perf_counter() - start, wait=error.fault.wait)
@@ -176,7 +176,10 @@ class Sender:
             sending.seconds_open += perf_counter() - start
         self._gate.note("answered", seconds=perf_counter() - start)
         self._silence.answered()
-        fault, usage = find_page(response) or check(response), read_usage(response, shape, perf_counter() - start)
+        fault, usage = (
+            find_page(response) or check(response, shape.texts),
+            read_usage(response, shape, perf_counter() - start),
+        )
         if fault is not None:
             fault = replace(fault, reason=redact(fault.reason, self._secrets))
         if fault is not None and usage.uncounted:
@@ -186,11 +189,12 @@ class Sender:
         sending.add(usage)
         return response, fault, used
 
-    async def _await_kept(self, call: Call, purpose: Purpose) -> Any:  # noqa: ANN401
+    async def _await_kept(self, call: Call, sending: Sending) -> Any:  # noqa: ANN401
         """`_await`; of building, whose replies are kept, also for a moment after the run was cancelled."""
-        return await (linger(self._await(call)) if purpose.task in _KEPT else self._await(call))
+        awaited = self._await(call, sending.shape.texts)
+        return await (linger(awaited) if sending.purpose.task in _KEPT else awaited)
 
-    async def _await(self, call: Call) -> Any:  # noqa: ANN401
+    async def _await(self, call: Call, sent: Sequence[str]) -> Any:  # noqa: ANN401
         """Run one attempt; whatever the libraries raise becomes a `FaultError` that holds no secret."""
         try:
             async with asyncio.timeout(self._timeout):
@@ -200,7 +204,7 @@ class Sender:
         except MissingSetupError as error:
             fault = Fault("setup", str(error))
         except Exception as error:  # noqa: BLE001  # LiteLLM lets nearly anything through; it is classified, not hidden
-            fault = read_fault(error, secrets=self._secrets)
+            fault = read_fault(error, sent=sent, secrets=self._secrets)
             _log.debug("%s: %s", self._model, fault)
         raise FaultError(fault)  # outside of the handler: the library's own exception may quote the key
 
