@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from minirag.llm import LLM, Price
     from minirag.llm.own import Answering
+    from minirag.llm.pacing import Gate
     from minirag.reasoner import Reasoner
 
 AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
@@ -21,6 +22,7 @@ AnyModel: TypeAlias = "str | LLM | Router | Answering | Reasoner"
 
 OFFLINE = "offline"
 VARIABLE = "MINIRAG_MODEL"
+MAX_PARALLEL = 16  # calls of an own reasoner that run at once, as those of an `LLM`
 INDEXING: tuple[Task, ...] = ("extract", "bridge")
 # Options that say where a model is that is called by its name, and who one is there.
 _OF_A_NAME = ("api_base", "api_key", "router", "extra_headers", "headers", "base_url", "api_version", "organization")
@@ -85,6 +87,7 @@ class Models:
         self._by_task: dict[Task, AnyModel] = {task: models[task] for task in TASKS if models and task in models}
         self._options = dict(options)
         self._clients: dict[str | int, LLM] = {}
+        self._gates: dict[tuple[int, int], Gate] = {}  # by process and own reasoner
 
     @property
     def prices(self) -> Mapping[str, Sequence[float]] | None:
@@ -113,7 +116,7 @@ class Models:
 
         Args:
             model: In the place of all that the index was opened with; None for those.
-            ledger: Gets what its calls take; a `Reasoner` of the user's own keeps its own accounts.
+            ledger: Gets what its calls take; of a `Reasoner` of the user's own, that there were so many.
             models: By task, in the place of `model`.
             prompts: What is special about them; a `Reasoner` of the user's own has its own.
 
@@ -138,7 +141,7 @@ class Models:
     ) -> Price | None:
         """What the tokens of a task cost; None where unknown."""
         chosen = self._model_for(task, model, models)
-        if chosen == OFFLINE:
+        if _is_free(chosen):
             from minirag.llm import Price
 
             return Price(0.0, 0.0, 0.0)
@@ -152,14 +155,15 @@ class Models:
         Raises:
             InputError: If one is not.
         """
-        called = [task for task in tasks if self._model_for(task, model, models) != OFFLINE]
+        called = [task for task in tasks if not _is_free(self._model_for(task, model, models))]
         unpriced = [task for task in called if self.price(model, task=task, models=models) is None]
         if unpriced:
             from minirag.llm.sending import unknown_price
 
             names = {task: self.name(model, task=task, models=models) for task in unpriced}
             first = names[unpriced[0]]
-            raise unknown_price(first, [task for task in unpriced if names[task] == first])
+            is_own = _is_reasoner(self._model_for(unpriced[0], model, models))
+            raise unknown_price(first, [task for task in unpriced if names[task] == first], is_reasoner=is_own)
 
     def _model_for(self, task: Task, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> AnyModel:
         """The call's own word prevails over the index's, a task's own model over the one for all."""
@@ -186,10 +190,25 @@ class Models:
 
             return OfflineReasoner(ledger)
         if _is_reasoner(model):
-            return model  # type: ignore[return-value]  # it has been looked at
+            return self._own(model, ledger)  # type: ignore[arg-type]  # it has been looked at
         from minirag.reasoner.by_llm import LLMReasoner
 
         return LLMReasoner(self._client(model, beside), ledger, prompts=prompts)
+
+    def _own(self, reasoner: Reasoner, ledger: Ledger) -> Reasoner:
+        """One of the user's own within the run's limits; one that passes its tasks on is those that do them."""
+        from minirag.llm.pacing import Gate
+        from minirag.reasoner import who_does
+        from minirag.reasoner.by_task import ReasonerByTask
+        from minirag.reasoner.own import own_reasoner
+
+        here = os.getpid(), id(reasoner)  # a place that was taken when it was forked is never given back in the child
+        gate = self._gates.setdefault(here, Gate(self._options.get("max_parallel", MAX_PARALLEL)))
+        doing = {task: who_does(reasoner, task) for task in TASKS}
+        limited = {id(each): each if _is_free(each) else own_reasoner(each, ledger, gate) for each in doing.values()}
+        if len(limited) == 1:
+            return limited.popitem()[1]
+        return ReasonerByTask({task: limited[id(each)] for task, each in doing.items()})
 
     def _client(self, model: Any, beside: Sequence[AnyModel | None]) -> LLM:  # noqa: ANN401  any but a reasoner
         identity = _identity(model)
@@ -220,6 +239,13 @@ def _says_where(option: str) -> bool:
 
 def _identity(model: AnyModel) -> str | int:
     return model if isinstance(model, str) else id(model)
+
+
+def _is_free(model: object) -> bool:
+    """Whether it is minirag's own reasoner by rules, by name or as an object: it calls nobody."""
+    from minirag.reasoner.offline import OfflineReasoner
+
+    return model == OFFLINE or type(model) is OfflineReasoner
 
 
 def _is_reasoner(model: object) -> bool:

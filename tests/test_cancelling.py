@@ -18,6 +18,8 @@ import pytest
 from minirag import Document, Index, aask, ask
 from minirag.encoder.hosted_encoder import HostedEncoder
 from minirag.errors import LLMSetupError, TimeLimitError
+from minirag.reasoner.offline import OfflineReasoner
+from minirag.records import Extraction, Passage
 from tests.interrupts import SOON, SlowModel, interrupt
 from tests.loopback import Loopback, Request, Served, honest, status
 
@@ -103,6 +105,57 @@ def test_an_add_that_is_cancelled_while_it_writes_leaves_the_file_to_the_next(tm
             report = index.add([*many, Document("last", "Ada Holm was born in Bergen.")], progress=False)
             assert (report.failed, len(list(index.document_ids()))) == ((), 61)
         Index.verify(path)
+
+
+class OwnModel(OfflineReasoner):
+    """A reasoner of the user's own; its calls take their time."""
+
+    model = "own"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds, self.asked, self.mistake = seconds, list[str](), False
+
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        self.asked.append(passage.document_id)
+        if self.mistake and len(self.asked) == 4:
+            raise RuntimeError("a mistake in it")
+        await asyncio.sleep(self.seconds)
+        return await super().extract(passage, title=title)
+
+
+def test_what_an_own_reasoner_was_asked_for_is_kept_when_the_add_is_cancelled(tmp_path: Path) -> None:
+    own = OwnModel(0.4)
+    many = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(30)]
+
+    async def main(index: Index) -> float:
+        task = asyncio.create_task(index.aadd(many, progress=False))
+        while len(own.asked) < 4:
+            await asyncio.sleep(0.01)
+        start = time.monotonic()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return time.monotonic() - start
+
+    with Index(tmp_path / "notes.usearch", model=own, max_parallel=4) as index:
+        assert asyncio.run(main(index)) < SOON
+        assert len(own.asked) == 4
+        assert (index.info().usage.calls, index.info().usage.cost) == (4, None)
+        own.seconds = 0.0
+        assert len(index.add(many, progress=False).added) == 30
+        assert sorted(own.asked) == sorted(document.id for document in many)
+
+
+def test_what_an_own_reasoner_was_asked_for_is_kept_when_it_makes_a_mistake(tmp_path: Path) -> None:
+    own = OwnModel(0.4)
+    own.mistake = True
+    with Index(tmp_path / "notes.usearch", model=own, max_parallel=4) as index:
+        with pytest.raises(RuntimeError, match="a mistake in it"):
+            index.add(DOCUMENTS, progress=False)
+        own.mistake = False
+        index.add(DOCUMENTS, progress=False)
+    assert sorted(own.asked) == ["d0", "d1", "d2", "d3", "d3"]
 
 
 def test_a_cancelled_question_ends_at_once(tmp_path: Path, record_property: Record) -> None:

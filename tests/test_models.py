@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minirag import Document, Index, Settings, ask
+from minirag import Document, Index, Settings, ask, stream
 from minirag.answering import retrieve
-from minirag.errors import LLMReplyError, LLMSetupError, TimeLimitError
+from minirag.errors import InputError, LLMReplyError, LLMSetupError, TimeLimitError
 from minirag.evaluation.honest import honest_reply
 from minirag.extraction import extraction_key
 from minirag.llm import LLM, Retries
 from minirag.llm.transport import import_litellm
 from minirag.models import Models
 from minirag.reasoner import who_does
+from minirag.reasoner.by_task import ReasonerByTask
 from minirag.reasoner.offline import OfflineReasoner
-from minirag.records import Ledger, Passage, Task
+from minirag.records import Extraction, Ledger, Passage, Task
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
 
 AYLWIN = Document("aylwin", "Aylwin is a silent film. It was directed by Henry Edwards.", "Aylwin (film)")
@@ -257,6 +259,103 @@ def test_an_own_reasoner_thinks(path: Path) -> None:
         assert index.info().model == "echo"
         assert ask(QUESTION, index, strategy="kirag", constructor=False).model == "echo"
         assert ask(QUESTION, index, models={"read": Echoing()}, strategy="naive").model == "echo"
+
+
+class Counting(Echoing):
+    """One whose calls take a moment; it knows how many there were, and how many at once."""
+
+    model = "counting"
+
+    def __init__(self, seconds: float = 0.005) -> None:
+        super().__init__()
+        self.seconds, self.extracted, self.open, self.most = seconds, list[str](), 0, 0
+
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        self.extracted.append(passage.document_id)
+        self.open += 1
+        self.most = max(self.most, self.open)
+        try:
+            await asyncio.sleep(self.seconds)
+        finally:
+            self.open -= 1
+        return await super().extract(passage, title=title)
+
+
+PEOPLE = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(40)]
+
+
+def test_an_own_reasoners_calls_are_counted_and_their_cost_is_unknown(path: Path) -> None:
+    with Index(path, model=Counting()) as index:
+        usage = index.add(PEOPLE[:6], progress=False).usage
+        assert (usage.calls, usage.uncounted, usage.cost) == (7, 7, None)
+        assert {task: part.calls for task, part in usage.tasks.items()} == {"extract": 6, "bridge": 1}
+        built = index.info().usage
+        assert (built.calls, built.uncounted, built.cost) == (7, 7, None)
+        answer = ask("Where was Person 3 born?", index, strategy="ircot")
+        assert (answer.usage.cost, answer.usage.calls) == (None, len(answer.trace.calls))
+        assert {(call.task, call.model, call.mode) for call in answer.trace.calls} == {
+            ("think", "counting", "reasoner"),
+            ("read", "counting", "reasoner"),
+        }
+        with Index(path, model=OfflineReasoner(), mode="r") as free:
+            assert ask("Where was Person 3 born?", free, max_cost=0).usage.cost == 0.0
+
+
+def test_a_budget_cannot_be_kept_with_an_own_reasoner(path: Path) -> None:
+    own = Counting()
+    with Index(path, model=own) as index:
+        told = (
+            r"^counting: what the calls of an own Reasoner cost is unknown, so max_cost .* \(for the tasks extract and"
+        )
+        with pytest.raises(InputError, match=told):
+            index.add(PEOPLE, progress=False, max_cost=5)
+        assert (own.extracted, len(index)) == ([], 0)
+        index.add(PEOPLE[:2], progress=False)
+        with pytest.raises(InputError, match=r"^counting: .* \(for the task read\), and prices= cannot say it"):
+            ask(QUESTION, index, max_cost=5)
+        assert ask(QUESTION, index, model="offline", max_cost=0).model == "offline"
+
+
+@pytest.mark.parametrize("others", [{}, {"read": "offline"}])
+def test_so_many_calls_of_an_own_reasoner_run_at_once(path: Path, others: dict[str, Any]) -> None:
+    own = Counting()
+    with Index(path, model=own, models=others, max_parallel=4) as index:
+        index.add(PEOPLE, progress=False, triples={"d0": [("Person 0", "born in", "Bergen")]})
+    assert (len(own.extracted), own.most) == (40, 4)
+    with Index(path, model=own) as index:
+        index.add(PEOPLE, progress=False, reextract=True)
+    assert own.most == 16
+    with Index(path, model=own, max_parallel=0) as index, pytest.raises(ValueError, match="at least 1, not 0"):
+        index.add(PEOPLE, progress=False, reextract=True)
+
+
+class Aloud(Counting):
+    """One that tells its answer while it is written."""
+
+    async def read_aloud(
+        self, question: str, evidence: Sequence[Any], *, chain: Sequence[str] = (), tell: Callable[[str], None]
+    ) -> Any:  # noqa: ANN401
+        reading = await self.read(question, evidence, chain=chain)
+        tell(reading.text[:2])
+        return reading
+
+
+def test_an_own_reasoner_may_read_aloud(path: Path) -> None:
+    with Index(path, model=Aloud()) as index:
+        index.add([AYLWIN, HENRY], progress=False)
+        answering = stream(QUESTION, index)
+        pieces = list(answering)
+        assert (len(pieces[0]), "".join(pieces)) == (2, answering.answer.text)
+        assert (answering.answer.usage.calls, answering.answer.usage.cost) == (1, None)
+
+
+def test_a_reasoner_that_passes_tasks_on_is_those_that_do_them(path: Path) -> None:
+    own, free = Counting(), OfflineReasoner()
+    by_task = ReasonerByTask({"extract": own, "bridge": free, "extend": free, "think": free, "read": free})
+    with Index(path, model=by_task) as index:
+        report = index.add(PEOPLE[:3], progress=False)
+        assert (index.info().model, report.usage.calls, list(report.usage.tasks)) == ("counting", 3, ["extract"])
+        assert ask("Where was Person 2 born?", index).model == "offline"
 
 
 def test_an_llm_with_an_address_of_its_own(path: Path) -> None:

@@ -33,7 +33,13 @@ class Gate:
     """
 
     def __init__(self, most: int) -> None:
-        """Begin with `most`."""
+        """Begin with `most`.
+
+        Raises:
+            ValueError: If nobody would ever be let through.
+        """
+        if most < 1:
+            raise ValueError(f"max_parallel must be at least 1, not {most}")
         self.most = most
         self.limit = float(most)
         self._inside = 0

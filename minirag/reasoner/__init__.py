@@ -26,7 +26,9 @@ Bridged = tuple[BridgingFact, ...] | LLMError | BudgetExceededError
 class Reasoner(Protocol):
     """Thinks for the pipeline. One lives as long as one `add` or `ask`; its calls may run side by side.
 
-    One of the user's own may be given to `Index` and `ask` in the place of a model's name; that one lives on.
+    One of the user's own may be given to `Index` and `ask` in the place of a model's name; that one lives on. At most
+    `max_parallel` of its calls run at once, each is counted as one of unknown cost, and those of indexing have a moment
+    to end when the run is cancelled.
 
     Every method raises `LLMSetupError` when no further call can succeed, `LLMError` when this unit failed.
 

@@ -30,7 +30,7 @@ class Usage:
         tasks: The same by task, in the order of their first calls; there `seconds` adds up calls that overlapped.
             Empty in one task's own usage. Not compared.
         uncounted: Of the calls, those of which nobody said how many tokens they took, as by a server that sends no
-            usage or a function of one's own; the sums are of the others.
+            usage, or a function or `Reasoner` of one's own; the sums are of the others.
     """
 
     calls: int = 0
@@ -91,7 +91,8 @@ class Call:
     Attributes:
         task: What it was for.
         model: Its LiteLLM name.
-        mode: How the form of the reply was asked for: "json_schema", "tool", "json_object", "text", or "vectors".
+        mode: How the form of the reply was asked for: "json_schema", "tool", "json_object", "text", or "vectors";
+            "reasoner" of an own `Reasoner`.
         attempts: How often it was sent.
         started: Seconds after the run began.
         seconds: From the first attempt to the end, the waits in between included.
