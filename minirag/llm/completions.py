@@ -8,6 +8,7 @@ from typing import Any
 
 from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Message
+from minirag.llm.delimiting import disarm
 from minirag.llm.faults import Fault, fault_in_answer, misshapen
 from minirag.llm.redacting import one_line
 from minirag.llm.structured import storable_text
@@ -128,13 +129,14 @@ def _joined(content: str | list[Any] | None) -> str:
 def corrected(messages: Sequence[Message], text: str, problem: str, *, form: str | None) -> list[Message]:
     """The conversation that asks once more, with the unusable reply and what is wrong with it.
 
-    `form` is the JSON Schema where the prompt did not spell it out: some servers ignore what is asked for beside it.
+    Both may hold what the material made the model write, and so are escaped as the material is. `form` is the JSON
+    Schema where the prompt did not spell it out: some servers ignore what is asked for beside it.
     """
-    wanted = f"That reply cannot be used. {problem} Answer again, whole, in the form that was asked for."
+    wanted = f"That reply cannot be used. {disarm(problem)} Answer again, whole, in the form that was asked for."
     if form is not None:
         wanted += f" It is one JSON object and nothing else, with this JSON Schema:\n{form}"
     return [
         *messages,
-        {"role": "assistant", "content": text or "(an empty reply)"},
+        {"role": "assistant", "content": disarm(text) or "(an empty reply)"},
         {"role": "user", "content": wanted},
     ]

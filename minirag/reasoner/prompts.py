@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from minirag.reasoner.delimiting import delimit
+from minirag.llm.delimiting import delimit
 from minirag.reasoner.standard import ANSWER_MARK, NOTICE, STANDARD
 from minirag.records import PromptExample, Prompts, TaskPrompt, Thinking, fill_template
 

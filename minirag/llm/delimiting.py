@@ -1,4 +1,4 @@
-"""Data for a prompt as one line of JSON that no text in it can end, whatever it holds."""
+"""What nobody vouches for as one line of a prompt that nothing in it can end: data as JSON, and replies of models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UNSEEN = (  # default-ignorable (Unicode), which includes what turns the direct
 )
 _JOINER = "\u200c\u200d"  # in words of Persian and of India, and in emoji: between what is not of ASCII
 _ACTIVE = re.compile(
-    rf"{_TOKEN}|[\x7f-\x9f\u2028\u2029\ud800-\udfff{_UNSEEN}]"  # beside breaks, controls and halves of characters
+    rf"{_TOKEN}|[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff{_UNSEEN}]"  # with breaks, controls, halves of characters
     rf"|(?<![^\x00-\x7f{_JOINER}])[{_JOINER}]|[{_JOINER}](?![^\x00-\x7f{_JOINER}])"
 )
 _LOOKED_LIKE = frozenset('"\\<[]')  # what nothing may turn into
@@ -34,7 +34,15 @@ def delimit(data: Mapping[str, Any]) -> str:
     or turns their direction, and what nobody sees is written as an escape. All of that also holds once the line was
     normalised (NFKC), as some tokenizers do.
     """
-    line = json.dumps(data, ensure_ascii=False)
+    return _without_active(json.dumps(data, ensure_ascii=False))
+
+
+def disarm(text: str) -> str:
+    """A text that a model wrote, likewise one line, with the same escapes: JSON, and what is nearly JSON, stays it."""
+    return _without_active(" ".join(text.split()))
+
+
+def _without_active(line: str) -> str:
     places = _active_places(line)
     escaped = "".join(_escape(c) if place in places else c for place, c in enumerate(line)) if places else line
     return escaped if line.isascii() else _AFTER_ESCAPE.sub(_keep_apart, escaped)
