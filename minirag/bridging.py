@@ -15,10 +15,11 @@ from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
 from minirag.extraction import run_all
 from minirag.filtering import group_of
 from minirag.naming.names import is_bridge_name, normalise_name
-from minirag.planning import BridgeKey, batch_keys
+from minirag.planning import BridgeKey, Plan, Relabelled, batch_keys
 from minirag.reasoner import Reasoner, bridging_version, who_does
 from minirag.records import Bridge, BridgingFact, Settings, SharedEntity, SourcedFact
 from minirag.storage.journal import Journal
+from minirag.storage.merging import read_document
 from minirag.storage.segment import Segment, StoredDocument, bridge_id, passage_id
 from minirag.storage.snapshot import Snapshot
 from minirag.storage.tables import hash_key
@@ -132,6 +133,32 @@ def _stored_mentions(
 def entity_keys(documents: Iterable[StoredDocument]) -> set[int]:
     """Hashes of all names in the facts of these documents."""
     return {hash_key(name) for document in documents for name, _ in _mentions(document)}
+
+
+def find_touched(
+    plan: Plan, documents: Sequence[StoredDocument], snapshot: Snapshot, *, within: str | None
+) -> tuple[list[StoredDocument], set[str], set[int]]:
+    """What a batch changes for bridging.
+
+    Args:
+        plan: Of the batch.
+        documents: What it derived.
+        snapshot: What is on disk.
+        within: See `Settings.bridge_within`.
+
+    Returns:
+        The documents that come on top, those that only new metadata put among others included; the ids of what is about
+        to go; and hashes of the names in all of these.
+    """
+    moved = [each.now for each in plan.relabelled.values() if _moves(each, within)]
+    coming, gone = [*documents, *moved], {*plan.replaced, *(document.id for document in moved)}
+    replaced = [read_document(snapshot.segments[number], row) for number, row in plan.replaced.values()]
+    return coming, gone, entity_keys([*replaced, *coming])
+
+
+def _moves(document: Relabelled, within: str | None) -> bool:
+    """Whether new metadata put a document among others that it is bridged with."""
+    return group_of(document.before.metadata, within) != group_of(document.now.metadata, within)
 
 
 async def bridge_all(

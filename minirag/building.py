@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.bridging import bridge_all, entity_keys, find_shared_entities
+from minirag.bridging import bridge_all, find_shared_entities, find_touched
 from minirag.deriving import Deriver, find_stop
 from minirag.ending import while_wanted
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
-from minirag.filtering import group_of
 from minirag.loop import finish
 from minirag.models import INDEXING, OFFLINE
 from minirag.naming.names import normalise_name
@@ -23,7 +22,6 @@ from minirag.planning import (
     BatchReport,
     BridgeKey,
     Plan,
-    Relabelled,
     failed_documents,
     find_dead,
     plan_batch,
@@ -45,7 +43,7 @@ from minirag.records import (
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
 from minirag.storage.layout import dimensions_in
-from minirag.storage.merging import empty_data, merge, read_document, read_vectors
+from minirag.storage.merging import empty_data, merge, read_vectors
 from minirag.storage.segment import StoredDocument, passage_id
 from minirag.storage.segment_data import SegmentData
 from minirag.storage.tables import hash_key
@@ -140,18 +138,6 @@ class Builder:
             journal.settle([*report.added, *report.updated, *report.unchanged])
         return done
 
-    async def rehearse(self, items: Iterable[Item]) -> tuple[list[StoredDocument], dict[BridgeKey, SharedEntity]]:
-        """What `add` would extract from, and the entities that it would bridge; nothing is written.
-
-        Returns:
-            Documents that are new or changed, as the reasoner reads them, and the bridge entities that they touch.
-        """
-        plan = plan_batch(list(items), self._snapshot, reextract=False)
-        documents, _ = await self._deriver.derive(plan)
-        keys = entity_keys(documents) | set(self._snapshot.pending.tolist())
-        gone = set(plan.replaced)
-        return documents, find_shared_entities(self._snapshot, keys, documents, gone=gone, settings=self._settings)
-
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
         free = all(who_does(self._reasoner, task).model == OFFLINE for task in INDEXING)
         return _NoJournal() if free else Journal(self._store.path, note=lambda: self._spent_so_far().to_dict())
@@ -172,9 +158,7 @@ class Builder:
         documents = plan.leave_unmended(derived)
         self._stopped = self._stopped or stopped
         last = last and self._stopped is None
-        moved = [each.now for each in plan.relabelled.values() if self._moves(each)]
-        bridged, gone = [*documents, *moved], {*plan.replaced, *(document.id for document in moved)}
-        touched = self._entity_keys_of(plan.replaced.values()) | entity_keys(bridged)
+        bridged, gone, touched = find_touched(plan, documents, self._snapshot, within=self._settings.bridge_within)
         pending = pending | touched
         bridges: list[Bridge] = []
         failed_names: list[list[str]] = []
@@ -239,11 +223,6 @@ class Builder:
             return empty_data(dimensions_in(self._snapshot.header), normalise_name)
         return await self._deriver.encode(documents, bridges)
 
-    def _moves(self, document: Relabelled) -> bool:
-        """Whether new metadata put a document among others that it is bridged with."""
-        within = self._settings.bridge_within
-        return group_of(document.before.metadata, within) != group_of(document.now.metadata, within)
-
     def _read_relabelled(self, plan: Plan) -> Iterator[SegmentData]:
         for each in plan.relabelled.values():
             yield read_vectors(self._snapshot.segments[each.segment], each.row, each.now, normalise_name)
@@ -266,10 +245,6 @@ class Builder:
         )
         self._stopped = self._stopped or find_stop(failures.values())
         return bridges, failures
-
-    def _entity_keys_of(self, rows: Iterable[tuple[int, int]]) -> set[int]:
-        documents = [read_document(self._snapshot.segments[number], row) for number, row in rows]
-        return entity_keys(documents)
 
     # --- header ----------------------------------------------------------------------------------------------------
 

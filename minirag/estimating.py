@@ -1,71 +1,145 @@
-"""What indexing would cost, from a rehearsal in which rules stand in for the LLM."""
+"""What indexing would cost, from a rehearsal in which rules stand in for the models that would be paid."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
+from minirag.bridging import bridge_all, find_shared_entities, find_touched
+from minirag.deriving import Deriver
 from minirag.embedding import texts_of
 from minirag.encoder.hosted_encoder import BATCH_TEXTS
-from minirag.planning import BridgeKey, batch_keys
-from minirag.reasoner.linking import link_documents
-from minirag.records import Estimate, SharedEntity, Usage
-from minirag.storage.segment import StoredDocument, StoredPassage
+from minirag.ending import while_wanted
+from minirag.models import OFFLINE, TASKS
+from minirag.planning import failed_documents, plan_batch, plan_retries
+from minirag.reasoner import Reasoner, bridging_version, who_does
+from minirag.reasoner.by_llm import LLMReasoner
+from minirag.reasoner.by_task import ReasonerByTask
+from minirag.reasoner.offline import OfflineReasoner
+from minirag.records import Bridge, BridgingFact, Document, Estimate, Extraction, Failure, Passage, SharedEntity, Usage
+from minirag.storage.journal import KeptReplies
+from minirag.storage.segment import StoredDocument
 
 if TYPE_CHECKING:
+    from minirag.encoder import Encoder
     from minirag.llm import Price
+    from minirag.progress import Progress
+    from minirag.records import Settings
+    from minirag.storage.store import Store
 
 Count = Callable[[str], int]
 
 
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """Who would do one of indexing's tasks.
+class StandIn(OfflineReasoner):
+    """Answers by rules in the place of another reasoner, and notes what that one would be asked.
+
+    It goes by the other's name and versions, so that what is known already is found and not asked.
 
     Attributes:
-        prompter: Writes its prompts; None where it makes no calls.
-        price: Dollars per token, None where unknown.
+        who: The other.
+        extracted: Passages, each with its document's title and what rules found.
+        bridged: The bridge entities of each call, with what rules made of them.
     """
 
-    prompter: Prompter | None
-    price: Price | None
+    def __init__(self, who: Reasoner) -> None:
+        """Nothing was asked yet."""
+        super().__init__()
+        self.who = who
+        self.model, self.version, self.entities_per_call = who.model, who.version, who.entities_per_call
+        self.bridging_version = bridging_version(who)
+        self.extracted: list[tuple[Passage, str, Extraction]] = []
+        self.bridged: list[tuple[Sequence[SharedEntity], Sequence[tuple[BridgingFact, ...]]]] = []
 
-    def usage(self, prompts: Sequence[int], replies: Iterable[str], count: Count) -> Usage:
-        """What prompts of these sizes with these replies take."""
-        tokens = Usage(len(prompts), sum(prompts), sum(map(count, replies)))
-        return replace(tokens, cost=self.price.cost(tokens) if self.price else None)
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        """By rules."""
+        found = await super().extract(passage, title=title)
+        self.extracted.append((passage, title, found))
+        return found
+
+    async def bridge(self, entities: Sequence[SharedEntity]) -> list[tuple[BridgingFact, ...]]:
+        """By rules."""
+        found = await super().bridge(entities)
+        self.bridged.append((entities, found))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a run of `add` would do.
+
+    Attributes:
+        documents: Those that would be written, as far as they are not the same as before.
+        bridges: The bridging facts beside them.
+        extract: Stood in for who would extract.
+        bridge: For who would bridge.
+    """
+
+    documents: Sequence[StoredDocument]
+    bridges: Sequence[Bridge]
+    extract: StandIn
+    bridge: StandIn
+
+
+async def rehearse(
+    items: Sequence[Document | Failure],
+    store: Store,
+    *,
+    encoders: Callable[[], tuple[Encoder, Encoder]],
+    reasoner: Reasoner,
+    settings: Settings,
+    progress: Progress,
+    reextract: bool,
+) -> Rehearsal:
+    """Go through what `add` would do with these documents; nothing is called or written.
+
+    Args:
+        items: As `add` gets them.
+        store: Of the index; replies that are kept beside it are used as `add` would.
+        encoders: As for `Deriver`.
+        reasoner: Who would think.
+        settings: The index's.
+        progress: Of the reading and bridging by rules.
+        reextract: As for `add`.
+    """
+    stand_ins = {task: StandIn(who_does(reasoner, task)) for task in TASKS}
+    standing_in, snapshot, kept = ReasonerByTask(stand_ins), store.snapshot, KeptReplies(store.path)
+    deriver = Deriver(encoders=encoders, reasoner=standing_in, settings=settings, progress=progress)
+    plan = plan_batch(items, snapshot, reextract=reextract)
+    plan_retries(plan, snapshot, failed_documents(snapshot))
+    async with deriver.keeping(kept):
+        documents, _ = await deriver.derive(plan)
+    bridged, gone, touched = find_touched(plan, documents, snapshot, within=settings.bridge_within)
+    keys = touched | set(snapshot.pending.tolist())
+    shared = find_shared_entities(snapshot, keys, bridged, gone=gone, settings=settings)
+    with progress.stage("bridging", len(shared)) as done:
+        bridges, _ = await bridge_all(shared, reasoner=standing_in, journal=kept, progress=done)
+    return Rehearsal(documents, bridges, stand_ins["extract"], stand_ins["bridge"])
 
 
 def estimate(
-    documents: Sequence[StoredDocument],
-    shared: Mapping[BridgeKey, SharedEntity],
-    *,
-    extract: Worker,
-    bridge: Worker,
-    encode: Price | None,
-    count: Count,
+    rehearsal: Rehearsal, *, extract: Price | None, bridge: Price | None, encode: Price | None, count: Count
 ) -> Estimate:
-    """Calls and tokens of the very prompts that would be sent, with the rules' output as the replies.
+    """Calls and tokens of the very requests that would be sent, with the rules' output as the replies.
 
     Args:
-        documents: What would be extracted, read by rules.
-        shared: The bridge entities found that way.
-        extract: Who extracts.
-        bridge: Who bridges.
-        encode: The encoder's dollars per token, None where unknown; 0 for one that runs here.
+        rehearsal: What would be done.
+        extract: Dollars per token of who extracts, None where unknown.
+        bridge: Likewise of who bridges.
+        encode: Likewise of the encoder; 0 for one that runs here.
         count: Tokens of a text.
     """
-    counted = lru_cache(maxsize=4)(count)  # the constant part once
-    extracting, bridging = _extracting(documents, extract, counted), _bridging(shared, bridge, counted)
-    encoding = _encoding(documents, shared, encode, count)
+    counted = lru_cache(maxsize=4)(count)  # the constant parts once
+    extracting = _extracting(rehearsal.extract, extract, counted)
+    bridging = _bridging(rehearsal.bridge, bridge, counted)
+    encoding = _encoding(rehearsal, encode, count)
     usage = extracting + bridging
     return Estimate(
-        documents=len(documents),
-        passages=sum(len(document.passages) for document in documents),
-        bridge_entities=len(shared),
+        documents=len(rehearsal.documents),
+        passages=sum(len(document.passages) for document in rehearsal.documents),
+        bridge_entities=sum(len(entities) for entities, _ in rehearsal.bridge.bridged),
         calls=usage.calls,
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
@@ -76,57 +150,58 @@ def estimate(
     )
 
 
-def _extracting(documents: Sequence[StoredDocument], worker: Worker, count: Count) -> Usage:
-    if (prompter := worker.prompter) is None:
-        return worker.usage([], [], count)
-    passages = [(passage, document.title) for document in documents for passage in document.passages]
-    prompts = [_size(prompter.extraction_prompt(passage.text, title=title), count) for passage, title in passages]
-    return worker.usage(prompts, (_extraction_of(passage) for passage, _ in passages), count)
+def _extracting(stood_in: StandIn, price: Price | None, count: Count) -> Usage:
+    asked, who = stood_in.extracted, stood_in.who
+    if not isinstance(who, LLMReasoner):
+        return _uncounted(who, any_asked=bool(asked))
+    requests = (who.extraction_texts(passage, title=title) for passage, title, _ in asked)
+    return _usage(requests, (_extraction_reply(found) for _, _, found in asked), price, count)
 
 
-def _bridging(shared: Mapping[BridgeKey, SharedEntity], worker: Worker, count: Count) -> Usage:
-    if (prompter := worker.prompter) is None:
-        return worker.usage([], [], count)
-    batches = batch_keys(shared, prompter.entities_per_call)
-    prompts = [prompt for keys in batches for prompt in prompter.bridging_prompts([shared[key] for key in keys])]
-    return worker.usage([_size(prompt, count) for prompt in prompts], map(_bridges_of, shared.values()), count)
+def _bridging(stood_in: StandIn, price: Price | None, count: Count) -> Usage:
+    asked, who = stood_in.bridged, stood_in.who
+    if not isinstance(who, LLMReasoner):
+        return _uncounted(who, any_asked=bool(asked))
+    requests = (texts for entities, _ in asked for texts in who.bridging_texts(entities))
+    return _usage(requests, (_bridging_reply(found) for _, found in asked), price, count)
 
 
-def _encoding(
-    documents: Sequence[StoredDocument], shared: Mapping[BridgeKey, SharedEntity], price: Price | None, count: Count
-) -> Usage:
+def _usage(requests: Iterable[Sequence[str]], replies: Iterable[str], price: Price | None, count: Count) -> Usage:
+    sizes = [sum(map(count, texts)) for texts in while_wanted(requests)]
+    tokens = Usage(len(sizes), sum(sizes), sum(map(count, while_wanted(replies))))
+    return replace(tokens, cost=price.cost(tokens) if price else None) if sizes else Usage()
+
+
+def _uncounted(who: Reasoner, *, any_asked: bool) -> Usage:
+    """Of a reasoner whose calls nobody sees: rules are free, what one of the user's own takes is unknown."""
+    return Usage(cost=None if any_asked and who.model != OFFLINE else 0.0)
+
+
+def _encoding(rehearsal: Rehearsal, price: Price | None, count: Count) -> Usage:
     """What a hosted encoder reads: all but the triples, which the shipped one encodes beside it."""
     if price is not None and not price.prompt:
         return Usage()
-    passages, facts, _, _ = texts_of(documents, [])
-    bridges = [bridge.text for entity in shared.values() for bridge in link_documents(entity)]
-    texts = [*passages, *facts, *bridges]
+    passages, facts, _, bridging = texts_of(rehearsal.documents, rehearsal.bridges)
+    texts = [*passages, *facts, *bridging]
     if not texts:
         return Usage()
-    tokens = Usage(-(-len(texts) // BATCH_TEXTS), sum(map(count, texts)))
+    tokens = Usage(-(-len(texts) // BATCH_TEXTS), sum(map(count, while_wanted(texts))))
     return replace(tokens, cost=price.cost(tokens) if price else None)
 
 
-class Prompter(Protocol):
-    """A reasoner that can show its prompts without sending them."""
-
-    entities_per_call: int
-
-    def extraction_prompt(self, text: str, *, title: str) -> list[dict[str, str]]: ...  # noqa: D102
-    def bridging_prompts(self, entities: Sequence[SharedEntity]) -> list[list[dict[str, str]]]: ...  # noqa: D102
+def _extraction_reply(found: Extraction) -> str:
+    facts = [{"text": fact.text, "entities": fact.entities} for fact in found.facts]
+    triples = [{"head": head, "relation": relation, "tail": tail} for head, relation, tail in found.triples]
+    return _reply({"nothing_to_extract": not facts, "facts": facts, "triples": triples})
 
 
-def _size(prompt: Sequence[Mapping[str, str]], count: Count) -> int:
-    return sum(count(message["content"]) for message in prompt)
+def _bridging_reply(found: Sequence[Sequence[BridgingFact]]) -> str:
+    entities = [
+        {"entity": n, "facts": [{"text": fact.text, "sources": fact.sources} for fact in facts]}
+        for n, facts in enumerate(found, start=1)
+    ]
+    return _reply({"entities": entities})
 
 
-def _extraction_of(passage: StoredPassage) -> str:
-    if passage.extraction is None:
-        return ""
-    facts = [{"text": fact.text, "entities": fact.entities} for fact in passage.extraction.facts]
-    triples = [{"head": head, "relation": rel, "tail": tail} for head, rel, tail in passage.extraction.triples]
-    return json.dumps({"facts": facts, "triples": triples}, ensure_ascii=False)
-
-
-def _bridges_of(entity: SharedEntity) -> str:
-    return json.dumps([{"text": b.text, "sources": b.sources} for b in link_documents(entity)], ensure_ascii=False)
+def _reply(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

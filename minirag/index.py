@@ -254,18 +254,21 @@ class Index(OpenIndex):
         model: str | None = None,
         models: Mapping[str, AnyModel] | None = None,
         progress: bool | Listener = True,
+        reextract: bool = False,
     ) -> Estimate:
         """What `add` would take, before a cent is spent.
 
-        Documents are split, read by rules, and their bridge entities counted; nothing is called or written.
+        Documents are split, read by rules, and their bridge entities counted; nothing is called or written. What failed
+        before counts, as it is tried again; what an interrupted run has kept does not.
 
         Args:
             documents: As for `add`.
             model: Another model than the index's.
             models: By task, in the place of `model`: "extract" and "bridge" are priced each by its own.
             progress: As for `add`.
+            reextract: As for `add`.
         """
-        return loop.run(self._estimate(documents, model, models, progress))
+        return loop.run(self._estimate(documents, model, models, progress, reextract=reextract))
 
     async def _estimate(
         self,
@@ -273,30 +276,28 @@ class Index(OpenIndex):
         model: str | None,
         models: Mapping[str, AnyModel] | None,
         progress: bool | Listener,
+        *,
+        reextract: bool,
     ) -> Estimate:
-        from minirag.estimating import Worker, estimate
+        from minirag.estimating import estimate, rehearse
         from minirag.loading import load
-        from minirag.reasoner import who_does
-        from minirag.reasoner.by_llm import LLMReasoner
-        from minirag.reasoner.offline import OfflineReasoner
         from minirag.splitting import count_tokens
 
-        builder = self._builder(OfflineReasoner(), Ledger(), progress)
-        items = await asyncio.to_thread(lambda: list(while_wanted(load(documents))))
-        stored, shared = await builder.rehearse(items)
-        reasoner = self.reasoner(model, Ledger(), models=models)
-
-        def worker(task: Task) -> Worker:
-            who = who_does(reasoner, task)
-            prompter = who if isinstance(who, LLMReasoner) else None
-            return Worker(prompter, self._models.price(model, task=task, models=models))
-
-        return estimate(
-            stored,
-            shared,
-            extract=worker("extract"),
-            bridge=worker("bridge"),
-            encode=price_of(self.encoder) if stored or shared else None,
+        rehearsal = await rehearse(
+            await asyncio.to_thread(lambda: list(while_wanted(load(documents)))),
+            self._store,
+            encoders=lambda: (self.encoder, self.aligner),
+            reasoner=self.reasoner(model, Ledger(), models=models),
+            settings=self.settings,
+            progress=Progress(progress),
+            reextract=reextract,
+        )
+        return await asyncio.to_thread(
+            estimate,
+            rehearsal,
+            extract=self._models.price(model, task="extract", models=models),
+            bridge=self._models.price(model, task="bridge", models=models),
+            encode=price_of(self.encoder) if rehearsal.documents or rehearsal.bridges else None,
             count=lambda text: count_tokens(self.encoder.tokenizer, text),
         )
 

@@ -73,10 +73,25 @@ def test_estimating_writes_nothing(tmp_path: Path) -> None:
     index = tmp_path / "a.usearch"
     told = ("index", tmp_path / "docs", "--index", index, "--estimate")
     code, output = run(*told, "--model", "openai/gpt-4o-mini")
-    assert (code, output.splitlines()[0]) == (0, "2 new documents, 2 passages")
+    assert (code, output.splitlines()[0]) == (0, "2 documents to index, 2 passages")
     assert "3 calls: 2 for passages, 1 for 1 bridge entities" in output
     assert "about $0.00" in output
     assert sorted(path.name for path in tmp_path.iterdir()) == ["docs"]
     code, output = run(*told)
     assert code == 2
     assert "--estimate needs a --model: offline indexing takes no calls" in output
+
+
+def test_an_estimate_heeds_what_is_derived_afresh(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Aylwin was directed by Henry Edwards.", encoding="utf-8")
+    told = ("index", tmp_path / "a.md", "--index", tmp_path / "a.usearch", "--model", "openai/gpt-4o-mini")
+    with Loopback(honest) as server:
+        named = ("--api-base", server.api_base, "--price", "1", "1")
+        assert run(*told, *named)[0] == 0
+        assert run(*told, *named, "--estimate")[1].splitlines()[0] == "0 documents to index, 0 passages"
+        code, output = run(*told, *named, "--estimate", "--reextract")
+        assert (code, output.splitlines()[:2]) == (
+            0,
+            ["1 document to index, 1 passage", "1 call: 1 for passages, 0 for 0 bridge entities"],
+        )
+        assert len(server.requests) == 1

@@ -1,10 +1,17 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
+import pytest
+
+from minirag import Index, ask
 from minirag.evaluation.costing import forecast
 from minirag.evaluation.datasets import load_dataset
 from minirag.evaluation.variants import Variant
+from minirag.records import Prompts, TaskPrompt
+from minirag.splitting import count_tokens
+from tests.loopback import Loopback, honest
 
 DEMO = load_dataset(Path(__file__).parents[1] / "minirag" / "demo")
 PRICED = "openai/gpt-4o-mini"
@@ -100,3 +107,26 @@ def test_who_has_no_price_is_named(tmp_path: Path) -> None:
     found = forecast(DEMO, tmp_path / "x.usearch", [Variant("naive"), Variant("kirag")], **named)  # type: ignore[arg-type]
     assert [each.unpriced for each in found] == [("openai/any",), (), ("openai/any",)]
     assert [each.cost is None for each in found] == [True, False, True]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_question_sends_what_was_forecast(tmp_path: Path, own: bool) -> None:
+    """Before, neither the form of the reply nor the JSON around what is shown was counted, nor prompts of one's own."""
+    prompts = Prompts(read=TaskPrompt(instructions="Answer in one word where one word does. " * 50)) if own else None
+    path, variants, reply = tmp_path / "x.usearch", [Variant("naive"), Variant("indexrag")], 60
+    with Loopback(honest) as server:
+        options = {"model": "openai/any", "api_base": server.api_base, "api_key": "k"}
+        with Index(path, model="offline", prompts=prompts) as index:
+            index.add(DEMO.documents, progress=False)
+        found = forecast(DEMO, path, variants, progress=False, **options)  # type: ignore[arg-type]
+        with Index(path, **options) as index:  # type: ignore[arg-type]
+            tokenizer = index.encoder.tokenizer
+            for told, variant in zip(found, variants, strict=True):
+                asked = len(server.requests)
+                for question in DEMO.questions:
+                    ask(question.text, index, strategy=variant.strategy)
+                bodies = [request.body for request in server.requests[asked:]]
+                texts = [message["content"] for body in bodies for message in body["messages"]]
+                texts += [json.dumps({"response_format": body["response_format"]}) for body in bodies]
+                sent = sum(count_tokens(tokenizer, text) for text in texts)
+                assert sent <= told.tokens - reply * told.calls <= 1.15 * sent

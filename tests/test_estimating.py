@@ -1,10 +1,18 @@
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from minirag import Document, Index
+from minirag.demo import load_documents
 from minirag.encoder import HostedEncoder
-from tests.loopback import Loopback, honest
+from minirag.errors import LLMSetupError
+from minirag.splitting import count_tokens
+from tests.loopback import Loopback, Request, Served, honest, refusal, status
+
+UNPRICED: dict[str, Any] = {"model": "openai/any", "api_key": "k"}
 
 DOCUMENTS = [
     Document("aylwin", "Aylwin is a silent film. It was directed by Henry Edwards.", "Aylwin (film)"),
@@ -30,7 +38,9 @@ def test_the_calls_are_those_that_indexing_makes(tmp_path: Path) -> None:
         assert server.requests == []
         report = index.add(DOCUMENTS, progress=False)
         assert estimate.calls == report.usage.calls == 4
-        assert estimate.prompt_tokens == pytest.approx(report.usage.prompt_tokens, rel=0.5)
+        assert estimate.prompt_tokens == pytest.approx(
+            sum(tokens_of(each, index) for each in server.requests), rel=0.01
+        )
         assert estimate.cost is None
         assert index.estimate(DOCUMENTS, progress=False).calls == 0
 
@@ -73,3 +83,111 @@ def test_a_hosted_encoder_is_a_part_of_the_cost(tmp_path: Path) -> None:
         unpriced = HostedEncoder("openai/embedding", api_base=server.api_base, api_key="k")
         with Index(tmp_path / "b.usearch", model="offline", encoder=unpriced) as index:
             assert index.estimate(DOCUMENTS, progress=False).cost is None
+
+
+# --- against what is then sent -------------------------------------------------------------------------------------
+
+
+def taking(*modes: str) -> Callable[[Request], Served]:
+    """A model whose provider takes these ways to ask for a form alone."""
+    return lambda request: honest(request) if request.mode in modes else status(400, "response_format, tools: unknown")
+
+
+def tokens_of(request: Request, index: Index) -> int:
+    """Of all that a request says, by the encoder's tokenizer."""
+    form = {name: request.body[name] for name in ("response_format", "tools") if name in request.body}
+    texts = [message["content"] for message in request.body["messages"]] + ([json.dumps(form)] if form else [])
+    return sum(count_tokens(index.encoder.tokenizer, text) for text in texts)
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tool", "json_object", "text"])
+def test_the_tokens_are_those_that_are_sent(tmp_path: Path, mode: str) -> None:
+    """Before, the form of the reply was missing: half of the tokens of a short passage."""
+    documents = load_documents()
+    with (
+        Loopback(taking(mode)) as server,
+        Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index,
+    ):
+        index.add([Document("first", "Nothing is named here.")], progress=False)  # which finds the way
+        asked = len(server.requests)
+        estimate = index.estimate(documents, progress=False)
+        assert len(server.requests) == asked
+        report = index.add(documents, progress=False)
+        sent = server.requests[asked:]
+        assert {request.mode for request in sent} == {mode}
+        assert estimate.calls == len(sent) == report.usage.calls
+        total = sum(tokens_of(request, index) for request in sent)
+        assert total <= estimate.prompt_tokens <= 1.15 * total
+
+
+def test_headings_are_sent_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Harbour\n\n## North\n\nThe mole is long.\n\n## South\n\nIt is short.", "utf-8")
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        estimate = index.estimate(tmp_path / "a.md", progress=False)
+        index.add(tmp_path / "a.md", progress=False)
+        assert estimate.prompt_tokens == sum(tokens_of(request, index) for request in server.requests)
+
+
+# --- what is asked again, and what is not --------------------------------------------------------------------------
+
+
+def test_what_is_derived_afresh_counts(tmp_path: Path) -> None:
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        first = index.estimate(DOCUMENTS, progress=False)
+        index.add(DOCUMENTS, progress=False)
+        none = index.estimate(DOCUMENTS, progress=False)
+        assert (none.documents, none.calls, none.tokens, none.cost) == (0, 0, 0, 0.0)
+        again = index.estimate(DOCUMENTS, progress=False, reextract=True)
+        assert again == first
+        assert index.add(DOCUMENTS, progress=False, reextract=True).usage.calls == again.calls == 4
+
+
+@pytest.mark.parametrize("task", ["extract", "bridge"])
+def test_what_failed_is_tried_again_and_counts(tmp_path: Path, task: str) -> None:
+    def serve(request: Request) -> Served:
+        return refusal() if f'"task": "{task}"' in request.prompt else honest(request)
+
+    with Loopback(serve) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        assert len(index.add(DOCUMENTS, progress=False).failed) == (3 if task == "extract" else 1)
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        estimate = index.estimate([], progress=False)
+        assert (estimate.documents, estimate.passages) == ((3, 3) if task == "extract" else (0, 0))
+        assert (estimate.calls, estimate.bridging_calls, estimate.bridge_entities) == (
+            (4, 1, 1) if task == "extract" else (1, 1, 1)
+        )
+        assert index.add([], progress=False).usage.calls == estimate.calls
+        sent = sum(tokens_of(request, index) for request in server.requests)
+        assert estimate.prompt_tokens == pytest.approx(sent, rel=0.01)
+
+
+def test_replies_that_are_kept_do_not_count(tmp_path: Path) -> None:
+    documents = load_documents()
+
+    def serve(request: Request) -> Served:
+        return honest(request) if len(server.requests) <= 26 else status(401, "wrong key")
+
+    options = {**UNPRICED, "max_parallel": 1}
+    with Loopback(serve) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **options) as index:
+        whole = index.estimate(documents, progress=False)
+        with pytest.raises(LLMSetupError, match="What was paid for is kept, 40 replies"):
+            index.add(documents, progress=False)
+    replies = (tmp_path / "a.usearch.replies").read_bytes()
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **options) as index:
+        estimate = index.estimate(documents, progress=False)
+        assert (estimate.documents, estimate.passages) == (24, 24)
+        assert (estimate.calls, estimate.bridging_calls) == (whole.calls - 26, whole.bridging_calls - 2)
+        assert estimate.bridge_entities == 14  # of the 30 names that this model has found
+        assert (tmp_path / "a.usearch.replies").read_bytes() == replies
+        assert index.add(documents, progress=False).usage.calls == estimate.calls
+        sent = sum(tokens_of(request, index) for request in server.requests)
+        assert sent <= estimate.prompt_tokens <= 1.15 * sent
+
+
+def test_of_a_changed_document_what_stayed_does_not_count(tmp_path: Path) -> None:
+    place = "The harbour of Karsund has a mole of stone. " * 20
+    long = Document("harbour", f"{place}\n\n{place}", "Karsund")
+    changed = Document("harbour", f"{place}\n\n{place}It was built in 1890.", "Karsund")
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        index.add(long, progress=False)
+        estimate = index.estimate(changed, progress=False)
+        assert estimate.calls == index.add(changed, progress=False).usage.calls == 1 < estimate.passages

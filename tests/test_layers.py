@@ -23,8 +23,8 @@ ROWS = [
     {"minirag.index", "minirag.importing"},
     {"minirag.reading"},
     {"minirag.opening"},
-    {"minirag.building", "minirag.repairing", "minirag.reembedding", "minirag.sharing"},
-    {"minirag.drawing", "minirag.exporting", "minirag.estimating", "minirag.deriving"},
+    {"minirag.building", "minirag.estimating", "minirag.repairing", "minirag.reembedding", "minirag.sharing"},
+    {"minirag.drawing", "minirag.exporting", "minirag.deriving"},
     {
         "minirag.doubting",
         "minirag.following",

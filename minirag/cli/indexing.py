@@ -92,9 +92,8 @@ def index(
     skipped: list[Path] = []
     if estimate:
         options = {"encoder": encoder, "settings": settings, "prompts": prompts}
-        _echo_estimate(
-            paths, path, progress=shows_bars(quiet=quiet), **options, **model_arguments(model, api_base, price)
-        )
+        arguments = options | model_arguments(model, api_base, price)
+        _echo_estimate(paths, path, progress=shows_bars(quiet=quiet), reextract=reextract, **arguments)
         return
     require_index_place(path, "--index")
     with (
@@ -208,15 +207,23 @@ def _what_is_kept(opened: Index, *, goes: bool) -> str:
     return f"Interrupted. {one_line(str(opened.path))} {held}{replies}. Run the same command again{going_on}."
 
 
-def _echo_estimate(paths: tuple[Path, ...], path: Path, *, progress: bool, **arguments: Any) -> None:  # noqa: ANN401
+def _echo_estimate(
+    paths: tuple[Path, ...],
+    path: Path,
+    *,
+    progress: bool,
+    reextract: bool,
+    **arguments: Any,  # noqa: ANN401
+) -> None:
     """What `add` would take."""
     with open_to_estimate(path, **arguments) as opened:
         if arguments["model"] == OFFLINE and not is_hosted(opened.encoder):
             raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
-        found = opened.estimate(paths, progress=progress)
-    calls = f"{count(found.calls, 'call')}: {found.passages:,} for passages, {found.bridging_calls:,} for "
-    click.echo(f"{count(found.documents, 'new document')}, {count(found.passages, 'passage')}")
+        found = opened.estimate(paths, progress=progress, reextract=reextract)
+    extracting = found.calls - found.bridging_calls
+    click.echo(f"{count(found.documents, 'document')} to index, {count(found.passages, 'passage')}")
     if found.calls:
+        calls = f"{count(found.calls, 'call')}: {extracting:,} for passages, {found.bridging_calls:,} for "
         click.echo(f"{calls}{found.bridge_entities:,} bridge entities")
     encoded = f", {found.encoding_tokens:,} to the encoder" if found.encoding_tokens else ""
     click.echo(f"about {found.prompt_tokens:,} tokens sent, {found.completion_tokens:,} received{encoded}")

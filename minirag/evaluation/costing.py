@@ -14,8 +14,9 @@ from minirag.evaluation.metrics import mean
 from minirag.evaluation.variants import Variant
 from minirag.index import Index, open_to_estimate
 from minirag.models import INDEXING, OFFLINE, TASKS, Models
-from minirag.reasoner.prompts import messages_for
-from minirag.records import Task, Thinking, Usage
+from minirag.reasoner import Reasoner, who_does
+from minirag.reasoner.by_llm import LLMReasoner
+from minirag.records import Ledger, Task, Thinking, Usage
 from minirag.splitting import count_tokens
 
 if TYPE_CHECKING:
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
     from minirag.llm import Price
 
 _SAMPLE = 50  # documents whose length is measured
-_FACT, _WORDS = 40, 60  # tokens of a fact with its title, and of a reply
+_FACT, _WORDS = 40, 60  # tokens of a fact with its title, or of a question with its chain, and of a reply
+_FRAME = 30  # of the JSON around each statement that is shown
 _CANDIDATES = 25  # statements that one step of KiRAG shows
 _STEPS = 5  # of KiRAG and IRCoT with a model, unless told otherwise
 _STEPS_BY_RULE = 2
@@ -85,8 +87,10 @@ def forecast(
         count = partial(count_tokens, index.encoder.tokenizer)
         questions = len(dataset.questions) if limit is None else min(limit, len(dataset.questions))
         length = round(mean(count(document.text) for document in dataset.documents[:_SAMPLE])) or 4 * _FACT
+        reasoner = index.reasoner(None, Ledger())
         for variant in variants:
-            asked = _asked(variant, count, passage=min(length, 256), read=read, by_model=payers.calls)
+            constant = partial(_constant, reasoner, count)
+            asked = _asked(variant, constant, passage=min(length, 256), read=read, by_model=payers.calls)
             found.append(payers.price(f"{questions:,} questions by {variant.name}", questions, asked))
     return tuple(each for each in found if each.calls)
 
@@ -153,7 +157,7 @@ def _indexing(dataset: Dataset, index: Index, payers: _Payers, *, progress: bool
 
 def _asked(
     variant: Variant,
-    count: Callable[[str], int],
+    constant: Callable[[Thinking], int],
     *,
     passage: int,
     read: bool,
@@ -169,10 +173,10 @@ def _asked(
     if read:
         times["read"] = 1
     by_passages = variant.strategy in ("naive", "kirag") or options.get("over") == "naive"
-    shown = (variant.k or (5 if variant.strategy == "kirag" else 10)) * (passage if by_passages else _FACT)
-    context: dict[Thinking, int] = {"extend": _CANDIDATES * _FACT, "think": shown, "read": shown}
+    shown = (variant.k or (5 if variant.strategy == "kirag" else 10)) * ((passage if by_passages else _FACT) + _FRAME)
+    context: dict[Thinking, int] = {"extend": _CANDIDATES * (_FACT + _FRAME), "think": shown, "read": shown}
     calls: dict[Task, _Calls] = {
-        task: _Calls(n, n * (_constant(task, count) + context[task]), n * _WORDS) for task, n in times.items()
+        task: _Calls(n, n * (constant(task) + context[task] + _FACT), n * _WORDS) for task, n in times.items()
     }
     searches = steps if variant.strategy in ("kirag", "ircot") else 1
     if options.get("mode") != "lexical":
@@ -180,6 +184,7 @@ def _asked(
     return calls
 
 
-def _constant(task: Thinking, count: Callable[[str], int]) -> int:
-    """Tokens of the task's instructions."""
-    return sum(count(str(message["content"])) for message in messages_for(task, {}))
+def _constant(reasoner: Reasoner, count: Callable[[str], int], task: Thinking) -> int:
+    """Tokens of what every call for the task sends; 0 where a model makes none."""
+    who = who_does(reasoner, task)
+    return sum(map(count, who.constant_texts(task))) if isinstance(who, LLMReasoner) else 0

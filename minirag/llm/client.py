@@ -258,6 +258,13 @@ class LLM:
         if texts:
             ledger.budget.require(self.price.cost(Usage(prompt_tokens=estimate_all(texts))))
 
+    def texts_sent(self, messages: Sequence[Message], reply: type[BaseModel]) -> list[str]:
+        """All texts of a request for a reply of that form, which a provider may count as tokens.
+
+        They are the contents of its messages, and, where the form goes beside them, that as JSON.
+        """
+        return _texts(self._accepted.request(messages, reply, budget=None))
+
     async def close(self) -> None:
         """Close the connections; call it on the loop that made the calls. The next call opens them again."""
         await self._connection.close()
@@ -390,8 +397,13 @@ def _turn() -> float:
 
 def _size(request: Request) -> int:
     """About how many tokens a request has, the schema of its reply included."""
-    form = json.dumps([request.parameters.get(name, "") for name in ("response_format", "tools")])
-    return estimate_all([form, *(str(message["content"]) for message in request.messages)])
+    return estimate_all(_texts(request))
+
+
+def _texts(request: Request) -> list[str]:
+    form = {name: request.parameters[name] for name in ("response_format", "tools") if name in request.parameters}
+    contents = [str(message["content"]) for message in request.messages]
+    return [json.dumps(form), *contents] if form else contents
 
 
 def _name(model: object) -> str:

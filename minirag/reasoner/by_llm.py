@@ -14,6 +14,7 @@ from minirag.reasoner.fitting import count_fitting, estimate_tokens, halve
 from minirag.reasoner.numbers import foreign_numbers
 from minirag.reasoner.prompts import fingerprint, messages_for
 from minirag.reasoner.replies import (
+    REPLIES,
     BridgeReply,
     BridgingFactReply,
     EntityReply,
@@ -81,9 +82,9 @@ class LLMReasoner:
 
     # --- indexing --------------------------------------------------------------------------------------------------
 
-    def extraction_prompt(self, text: str, *, title: str) -> Messages:
-        """What `extract` sends of a passage."""
-        return self._messages("extract", {"title": title, "passage": text})
+    def extraction_texts(self, passage: Passage, *, title: str) -> list[str]:
+        """All that `extract` sends of a passage, the form of the reply included."""
+        return self._texts("extract", self._extraction_prompt(passage.text, titled(title, passage.headings)))
 
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
         """Facts, entities and triples of a passage, by one call.
@@ -105,7 +106,7 @@ class LLMReasoner:
 
     async def _extract_text(self, text: str, title: str) -> ExtractReply:
         """The reply to a text, or to its halves where the model finds the whole too long."""
-        messages = self.extraction_prompt(text, title=title)
+        messages = self._extraction_prompt(text, title)
         try:
             return await self._llm.complete(messages, reply=ExtractReply, task="extract", ledger=self._ledger)
         except PromptTooLongError:
@@ -116,10 +117,14 @@ class LLMReasoner:
         facts, triples = [*first.facts, *second.facts], [*first.triples, *second.triples]
         return ExtractReply(nothing_to_extract=not facts, facts=facts, triples=triples)
 
-    def bridging_prompts(self, entities: Sequence[SharedEntity]) -> list[Messages]:
-        """What `bridge` sends of these entities, if the model leaves none out."""
+    def _extraction_prompt(self, text: str, title: str) -> Messages:
+        return self._messages("extract", {"title": title, "passage": text})
+
+    def bridging_texts(self, entities: Sequence[SharedEntity]) -> list[list[str]]:
+        """All that each call of `bridge` sends of these entities, if the model leaves none out."""
         fitted, room = self._fit_entities(entities)
-        return [self._bridging_prompt([fitted[p] for p in some]) for some in batches(fitted, room)]
+        prompts = (self._bridging_prompt([fitted[place] for place in some]) for some in batches(fitted, room))
+        return [self._texts("bridge", prompt) for prompt in prompts]
 
     async def bridge(self, entities: Sequence[SharedEntity]) -> list[Bridged]:
         """Bridging facts for each entity, or why there are none.
@@ -256,6 +261,13 @@ class LLMReasoner:
 
     def _version(self, task: Thinking, *forms: type[BaseModel]) -> str:
         return f"llm-{_CHECKS}-{fingerprint(task, self._prompts.of(task), forms)}"
+
+    def constant_texts(self, task: Thinking) -> list[str]:
+        """What every call for a task sends: its instructions, and the form of the reply."""
+        return self._texts(task, self._messages(task, {}))
+
+    def _texts(self, task: Thinking, messages: Messages) -> list[str]:
+        return self._llm.texts_sent(messages, REPLIES[task])
 
     def _messages(self, task: Thinking, data: Mapping[str, Any]) -> Messages:
         return messages_for(task, data, self._prompts.of(task))

@@ -154,14 +154,15 @@ class IndexInfo:
 class Estimate:
     """What `Index.add` would take, from a rehearsal in which rules stand in for the model.
 
-    The prompts are those that would be sent. What the model will find in the passages is not known beforehand: names
-    and replies are the rules', and the model's may be more or fewer by some tens of percent. Calls that are repeated,
-    after faults or for replies that cannot be used, come on top, and so does a reasoning model's thinking.
+    The requests are those that would be sent, the form of the reply included, which not every provider counts. What the
+    model will find in the passages is not known beforehand: names and replies are the rules', and the model's may be
+    more or fewer by some tens of percent. Calls that are repeated, after faults or for replies that cannot be used,
+    come on top, and so does a reasoning model's thinking.
 
     Attributes:
-        documents: How many are new or changed.
-        passages: How many passages they have: one call each.
-        bridge_entities: How many names would be bridged, several per call.
+        documents: How many are new or changed, or have passages that failed before.
+        passages: How many passages they have: one call each, unless what was found in it is known already.
+        bridge_entities: How many names would be bridged, several per call, without those whose replies are kept.
         calls: In all.
         prompt_tokens: Tokens sent, by the encoder's tokenizer.
         completion_tokens: Tokens received, likewise.

@@ -173,6 +173,13 @@ class Journal:
         return disk_errors(self.path, kept=kept, needed=lambda: needed)
 
 
+class KeptReplies(Journal):
+    """What a journal keeps, for a rehearsal: nothing is added, and no lock needed."""
+
+    def put(self, key: str, reply: Any, *, documents: Collection[str] = ()) -> None:  # noqa: ANN401
+        """Let it go."""
+
+
 def keeps_replies(index_path: Path) -> bool:
     """Whether there are any beside an index; links are not followed."""
     return bool(_read(_path(index_path)))
