@@ -184,6 +184,7 @@ class Builder:
         return pending
 
     def _commit(self, change: Change) -> None:
+        change = replace(change, account=lambda: usage_to_header(self._spent_so_far()))
         same_state = change.header == self._snapshot.header and np.array_equal(change.pending, self._snapshot.pending)
         if change.data is not None or change.dead or not same_state:
             self._store.commit(change)
@@ -264,13 +265,17 @@ class Builder:
             header["failed_names"] = failed_names
         if documents:
             header["model"] = who_does(self._reasoner, "extract").model
-        header.update(usage_to_header(self._spent_so_far()))
+        header.update(self._account_of_calls())
         return header
 
     def _spent_so_far(self) -> Usage:
         """What building took over the index's life, this run so far included."""
-        spent = self._ledger.of_part()
-        return self._usage_before + replace(spent, seconds=round(spent.seconds, 3))
+        spent = self._usage_before + self._ledger.of_part()
+        return replace(spent, seconds=round(spent.seconds, 3))
+
+    def _account_of_calls(self) -> dict[str, Any]:
+        """For the header, the time as in the last one: that more went by is no reason to write anything."""
+        return usage_to_header(replace(self._spent_so_far(), seconds=usage_in(self._snapshot.header).seconds))
 
     @contextmanager
     def _accounting(self, journal: Journal | None) -> Iterator[None]:
@@ -279,12 +284,15 @@ class Builder:
         A run that was killed could only note beside its replies what it took; the larger sum is the later one.
         """
         noted = (Usage.from_dict(note) for note in (journal.notes if journal is not None else ()))
-        self._usage_before = max([usage_in(self._snapshot.header), *noted], key=lambda usage: usage.calls)
+        self._usage_before = max(
+            [usage_in(self._snapshot.header), *noted], key=lambda usage: (usage.calls, usage.seconds)
+        )
+        before = self._snapshot.contents.commit
         self._ledger.begin_part()  # a run that adds and then prunes has its first half in the header
         try:
             yield
         except BaseException:
-            if self._ledger.of_part().calls:
+            if self._ledger.of_part().calls or self._snapshot.contents.commit != before:
                 header = {**self._snapshot.header, **usage_to_header(self._spent_so_far())}
                 with suppress(MiniragError):  # the user must hear of what ended the run, not of what that caused
                     self._commit(Change(header, self._snapshot.pending))

@@ -91,11 +91,12 @@ async def reembed_store(
         ledger: Gets what a hosted encoder takes.
     """
     with store.writing(), counting(ledger):
+        ledger.begin_part()
         held = store.read_all()
         with progress.stage("encoding", sum(map(len, texts_of(held.documents, held.bridges)))) as done:
             data = await in_thread(
                 embed, held.documents, held.bridges, encoder=encoder, aligner=aligner_of(encoder), progress=done
             )
         before = store.snapshot.header
-        spent = usage_to_header(usage_in(before) + ledger.total())
-        store.replace_all(data, {**before, **describe_encoders(encoder, source), **spent})
+        header = {**before, **describe_encoders(encoder, source)}
+        store.replace_all(data, header, account=lambda: usage_to_header(usage_in(before) + ledger.of_part()))

@@ -140,7 +140,7 @@ class Ledger:
         self.calls: list[Call] = []
         self.budget = Budget.of(max_cost)
         self._keeps_calls = keeps_calls
-        self._started = perf_counter()
+        self._started = self._part_started = perf_counter()
 
     def now(self) -> float:
         """Seconds since the run began."""
@@ -154,10 +154,14 @@ class Ledger:
     def begin_part(self) -> None:
         """From here on, `of_part` counts anew; the run's total goes on."""
         self._of_part = {}
+        self._part_started = perf_counter()
 
     def of_part(self) -> Usage:
-        """What was taken since `begin_part`, or in all: a difference of two totals could not tell a cost of it."""
-        return _sum_of(self._of_part)
+        """What was taken since `begin_part`, or in all: a difference of two totals could not tell a cost of it.
+
+        The seconds are wall time, to the millisecond.
+        """
+        return replace(_sum_of(self._of_part), seconds=round(perf_counter() - self._part_started, 3))
 
     def note(self, call: Call) -> None:
         """Keep a call that ended, if calls are kept; its usage was counted when its answers came."""

@@ -122,7 +122,7 @@ class IndexInfo:
         dimensions: Of its vectors; those of triples may have others, beside a hosted encoder.
         model: The one that the last `add` thought with.
         settings: How it is built.
-        usage: What building it took, over its life.
+        usage: What building it took, over its life: the seconds are wall time of the runs that changed it.
         bytes: Size of the file.
         commit: The number of the last commit: how many there were, the one that started the file included. How many
             of them still lie in the file, `Index.verify` tells.

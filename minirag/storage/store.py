@@ -204,16 +204,19 @@ class Store:
         parts = [self._alive(number, change) for number in range(len(self.snapshot.segments))]
         return merge([*parts, *([change.data] if change.data else [])])
 
-    def replace_all(self, data: SegmentData, header: Mapping[str, Any]) -> None:
+    def replace_all(
+        self, data: SegmentData, header: Mapping[str, Any], *, account: Callable[[], Mapping[str, Any]] = dict
+    ) -> None:
         """Write the file afresh with other data and another header; call it inside `writing()`.
 
-        The store then stands on the old commit; open the file again.
+        The store then stands on the old commit; open the file again. `account` is as for `Change`.
 
         Raises:
             IndexWriteError: When the disk refuses; the file is as it was.
         """
         snapshot = self._checked_snapshot()
-        write_base(self.path, data, Change(header, snapshot.pending), commit=snapshot.contents.commit + 1)
+        change = Change(header, snapshot.pending, account=account)
+        write_base(self.path, data, change, commit=snapshot.contents.commit + 1)
 
     def _checked_snapshot(self) -> Snapshot:
         """The lock protects among minirags on one machine; this finds out whoever wrote in spite of it."""

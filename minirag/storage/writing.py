@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -113,6 +113,7 @@ class Change:
         dead: By the segment's number and "documents" or "bridges": all of its dead rows, the earlier ones included.
             Segments that are not named keep what they had.
         dropped: Numbers of segments that `data` replaces.
+        account: Gives entries that the header gets once all else is written, such as how long it took.
     """
 
     header: Mapping[str, Any]
@@ -120,6 +121,11 @@ class Change:
     data: SegmentData | None = None
     dead: Mapping[int, DeadRows] = field(default_factory=dict)
     dropped: frozenset[int] = frozenset()
+    account: Callable[[], Mapping[str, Any]] = dict
+
+    def last_header(self) -> dict[str, Any]:
+        """The header with its account; to be asked for when all else is written."""
+        return {**self.header, **self.account()}
 
 
 def write_base(path: Path, data: SegmentData, change: Change, *, commit: int = 1) -> None:
@@ -140,7 +146,8 @@ def write_base(path: Path, data: SegmentData, change: Change, *, commit: int = 1
     def write(file: IO[bytes]) -> None:
         writer.file = file
         entry = writer.segment(data, graph=True)
-        writer.finish(Contents(os.urandom(8).hex(), commit, (entry,), change.header, writer.pending(change)))
+        pending = writer.pending(change)
+        writer.finish(Contents(os.urandom(8).hex(), commit, (entry,), change.last_header(), pending))
         writer.check()
 
     with disk_errors(path, kept=_KEPT, needed=lambda: writer.length):
@@ -176,7 +183,8 @@ def append_commit(snapshot: Snapshot, change: Change, *, end: int | None = None)
             ]
             if change.data is not None:
                 entries.append(writer.segment(change.data, graph=False))
-            writer.finish(Contents(old.file_id, old.commit + 1, tuple(entries), change.header, writer.pending(change)))
+            pending = writer.pending(change)
+            writer.finish(Contents(old.file_id, old.commit + 1, tuple(entries), change.last_header(), pending))
             writer.check()
         except (OSError, InputError):
             with suppress(OSError):
