@@ -163,6 +163,13 @@ def test_broken_run_files_are_named(tmp_path: Path) -> None:
         write_runs([RUN], tmp_path / "missing" / "runs.json")
 
 
+def test_passages_are_for_going_on_and_not_in_the_contract(tmp_path: Path) -> None:
+    run = replace(RUN, results=(replace(RESULTS[0], passages=("d1#0", "d3#0")),))
+    write_runs([run], tmp_path / "runs.json")
+    assert "passages" not in run.to_dict()["results"][0]
+    assert read_runs(tmp_path / "runs.json") == (run,)
+
+
 def test_table() -> None:
     head, rule, row = (line.replace(" ", "") for line in table([RUN]).split("\n"))
     named = "|dataset|strategy|model|questions|R@2|R@3|R@5|R@10|hit@5|EM|F1|Acc|calls|ms|retrievalms"

@@ -15,7 +15,9 @@ from minirag.evaluation.resuming import ResultLog, name_run
 from minirag.records import Usage
 
 QUESTIONS = [Question("q1", "Who?", ("x",), ("d1",)), Question("q2", "Wo\u2028?", ("y",))]
-FIRST = QuestionResult("q1", ranks=(3,), documents=("d2", "d1"), answer="é\u2028", usage=Usage(calls=1, cost=None))
+FIRST = QuestionResult(
+    "q1", ranks=(3,), documents=("d2", "d1"), passages=("d2#0",), answer="é\u2028", usage=Usage(calls=1, cost=None)
+)
 SECOND = QuestionResult("q2", answer="y", em=1.0)
 CONDITIONS = {"model": "x", "k": 10, "options": {"k_b": 3}, "several": ("a",)}
 
@@ -34,6 +36,7 @@ def test_results_come_back(tmp_path: Path) -> None:
         log.append(SECOND)
     with open_log(path) as log:
         assert log.done == {"q1": FIRST, "q2": SECOND}
+        assert (log.done["q1"].passages, log.done["q2"].passages) == (FIRST.passages, ())
 
 
 def test_failed_questions_are_not_kept(tmp_path: Path) -> None:
@@ -161,6 +164,7 @@ def test_a_log_that_may_not_grow_says_so_and_stays_whole(tmp_path: Path) -> None
     ]
     with open_log(path) as log:
         assert log.done == {"q1": FIRST, "q2": SECOND}
+        assert (log.done["q1"].passages, log.done["q2"].passages) == (FIRST.passages, ())
 
 
 def test_lone_surrogates_come_back(tmp_path: Path) -> None:

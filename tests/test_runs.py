@@ -12,7 +12,7 @@ import pytest
 from minirag import Document, Index, Prompts, ask
 from minirag.encoder import SHIPPED
 from minirag.errors import InputError, LLMSetupError
-from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.datasets import Dataset, Question, load_dataset
 from minirag.evaluation.measured_files import find_measured
 from minirag.evaluation.metrics import accuracy, exact_match, f1, gold_ranks
 from minirag.evaluation.runs import build_index, evaluate, library_versions, save_run
@@ -296,6 +296,25 @@ def test_what_is_kept_is_scored_by_the_rules_asked_for(index: Index, tmp_path: P
     for question, result in zip(DEMO.questions, theirs.results, strict=True):
         assert result.f1 == (rules.f1(result.answer or "", question.answers) if result.found else 0.0)
     assert (ours.scoring, theirs.scoring) == ("minirag", "indexrag")
+
+
+def test_hits_count_the_title_by_kirag_s_rules_alone_also_of_what_is_kept(tmp_path: Path) -> None:
+    documents = (
+        Document("film", "A film of 1920.", "Aylwin"),
+        Document("war", "The war of 1939–1945.", "War"),
+    )
+    questions = (
+        Question("q1", "Which film is of 1920?", ("Aylwin",)),
+        Question("q2", "When did the war begin?", ("1939",)),
+    )
+    dataset = Dataset("films", documents, questions)
+    build_index(dataset, tmp_path / "films.usearch", model="offline", progress=False)
+    found = []
+    with Index(tmp_path / "films.usearch", mode="r", model="offline") as index:
+        for scoring in ("minirag", "kirag", "minirag"):  # the second and third take what the first has kept
+            run = evaluate(dataset, index, scoring=scoring, resume=tmp_path, read=False, progress=False)
+            found.append(run.answer_hit(10))
+    assert found == [0.5, 1.0, 0.5]
 
 
 def test_another_run_does_not_mix_in(index: Index, tmp_path: Path) -> None:

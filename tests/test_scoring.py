@@ -43,6 +43,10 @@ def test_kirag_leaves_out_what_was_not_retrieved() -> None:
     assert Run("films", "naive", "offline", results, 1, 1, {"scoring": "kirag"}).recall(5) == 0.5
 
 
+def test_kirag_alone_looks_for_answers_in_titles() -> None:
+    assert [name for name in SCORINGS if scorer(name).reads_titles] == ["kirag"]
+
+
 def test_unknown_scoring() -> None:
     with pytest.raises(ValueError, match="unknown scoring 'best'; there are minirag, kirag, indexrag"):
         scorer("best")  # type: ignore[arg-type]

@@ -121,7 +121,7 @@ class Asking:
             BudgetExceededError: When the next call might cost more than is left; its `report` is an `Answered`.
         """
         held = {} if log is None else log.done
-        done = {q.id: self._score(held[q.id], q) for q in questions if q.id in held}
+        done = {q.id: self._score_anew(held[q.id], q) for q in questions if q.id in held}
         affording = Affording(self.budget, log)
         pending = affording.ordered([question for question in questions if question.id not in done])
         spent: list[Usage] = []
@@ -240,13 +240,29 @@ class Asking:
         passages = [self.index.passage(passage_id) for passage_id, _ in ranking]
         documents = list(dict.fromkeys(passage.document_id for passage in passages))
         deepest = max(DEPTHS)
+        looked_at = tuple(passage.id for passage in passages[:deepest])
         return QuestionResult(
             id=question.id,
             type=question.type,
             ranks=gold_ranks(documents, question.gold_ids),
-            answer_rank=answer_rank([passage.text for passage in passages[:deepest]], question.answers),
+            answer_rank=self._answer_rank(looked_at, question),
             documents=tuple(documents[:deepest]),
+            passages=looked_at,
         )
+
+    def _answer_rank(self, passages: Iterable[str], question: Question) -> int | None:
+        found = map(self.index.passage, passages)
+        if scorer(self.scoring).reads_titles:
+            texts = (f"title: {self.index.document(each.document_id).title} text: {each.text}" for each in found)
+        else:
+            texts = (each.text for each in found)
+        return answer_rank(texts, question.answers)
+
+    def _score_anew(self, result: QuestionResult, question: Question) -> QuestionResult:
+        """What was kept, by the rules of this run."""
+        if result.passages:
+            result = replace(result, answer_rank=self._answer_rank(result.passages, question))
+        return self._score(result, question)
 
     def _score(self, result: QuestionResult, question: Question) -> QuestionResult:
         """With the answer's scores; one that says that nothing was found is wrong, whatever words it uses."""

@@ -37,6 +37,7 @@ class QuestionResult:
             retrieving failed.
         answer_rank: The rank of the first retrieved passage that holds a gold answer, likewise.
         documents: The documents retrieved, best first, at most the deepest of `DEPTHS`.
+        passages: The passages that `answer_rank` counts, as many; not in the JSON contract, but where a run goes on.
         answer: What was answered; None when the run does not read, or failed.
         found: Whether the reader found an answer; likewise.
         em: Exact match; likewise, but 0.0 when the question failed. An answer that was not found scores 0.0.
@@ -54,6 +55,7 @@ class QuestionResult:
     ranks: tuple[int | None, ...] = ()
     answer_rank: int | None = None
     documents: tuple[str, ...] = ()
+    passages: tuple[str, ...] = field(default=(), compare=False)
     answer: str | None = None
     found: bool | None = None
     em: float | None = None
@@ -72,6 +74,7 @@ class QuestionResult:
                 **entry,
                 "ranks": tuple(entry["ranks"]),
                 "documents": tuple(entry["documents"]),
+                "passages": tuple(entry.get("passages", ())),
                 "usage": Usage.from_dict(entry["usage"]),
             }
         )
@@ -129,7 +132,10 @@ class Run:
 
     def to_dict(self) -> dict[str, Any]:
         """One entry of the JSON contract's `runs`: the summary, and `results`, question by question."""
-        return self.to_summary() | {"results": [asdict(result) for result in self.results]}
+        entries = [asdict(result) for result in self.results]
+        for entry in entries:
+            del entry["passages"]
+        return self.to_summary() | {"results": entries}
 
     def to_summary(self) -> dict[str, Any]:
         """The same without the questions; scores in 0 to 1, None where a score does not apply.

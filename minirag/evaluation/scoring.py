@@ -1,10 +1,11 @@
 """How answers are scored: by the field's rules, or as the released code of a paper does it, to compare with its tables.
 
 "minirag" is SQuAD's and HotpotQA's scoring, best over all gold answers, over all questions (see `metrics`). "kirag"
-(github.com/jyfang6/kirag, `evaluation/`) takes F1 against the first gold answer alone, and leaves questions for which
-nothing was retrieved out of recall. "indexrag" (github.com/Continuum-AI-Corp/IndexRAG, `benchmarks/metrics.py`) knows
-the first gold answer alone, puts spaces in place of punctuation, counts shared words once for F1, and takes any
-substring for accuracy; it reports no recall, so that is ours.
+(github.com/jyfang6/kirag, `evaluation/`) takes F1 against the first gold answer alone, leaves questions for which
+nothing was retrieved out of recall, and finds an answer in a passage's title, too. "indexrag"
+(github.com/Continuum-AI-Corp/IndexRAG, `benchmarks/metrics.py`) knows the first gold answer alone, puts spaces in place
+of punctuation, counts shared words once for F1, and takes any substring for accuracy; it reports neither recall nor
+hits, so that those are ours.
 """
 
 from __future__ import annotations
@@ -34,12 +35,14 @@ class Scorer:
         f1: Overlap of words.
         accuracy: Whether the answer contains a gold one.
         skips_unretrieved: Whether questions for which nothing was retrieved are left out of recall and its like.
+        reads_titles: Whether hits are looked for in a passage's title, too, which then stands before its text.
     """
 
     exact_match: Metric
     f1: Metric
     accuracy: Metric
     skips_unretrieved: bool = False
+    reads_titles: bool = False
 
 
 def scorer(scoring: Scoring) -> Scorer:
@@ -51,10 +54,14 @@ def scorer(scoring: Scoring) -> Scorer:
     if scoring == "minirag":
         return Scorer(exact_match, f1, accuracy)
     if scoring == "kirag":
-        return Scorer(exact_match, lambda answer, golds: f1(answer, golds[:1]), accuracy, skips_unretrieved=True)
+        return Scorer(exact_match, _f1_of_first, accuracy, skips_unretrieved=True, reads_titles=True)
     if scoring == "indexrag":
         return Scorer(_exact_match_of_first, _f1_of_sets, _substring_of_first)
     raise ValueError(f"unknown scoring {scoring!r}; there are {', '.join(SCORINGS)}")
+
+
+def _f1_of_first(answer: str, golds: Sequence[str]) -> float:
+    return f1(answer, golds[:1])
 
 
 # --- IndexRAG's ----------------------------------------------------------------------------------------------------
