@@ -7,13 +7,14 @@ import json
 import logging
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property, partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 from urllib.parse import urlsplit
 from weakref import WeakSet
 
-from minirag.errors import LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
+from minirag.errors import BudgetExceededError, LLMError, LLMReplyError, LLMSetupError, PromptTooLongError
 from minirag.llm import embeddings
 from minirag.llm.accepted import Accepted, Message, Request
 from minirag.llm.accounting import Purpose, Shape
@@ -26,7 +27,7 @@ from minirag.llm.network import find_proxy
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, deployments_of, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price, find_price, price_given
-from minirag.llm.proving import ENOUGH, Setup
+from minirag.llm.proving import Answered, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, check_address, find_base, find_provider, find_route, find_server, find_window
@@ -330,17 +331,8 @@ class LLM:
         form = partial(self._accepted.request, messages, reply, budget=budget, streams=streams)
         request = form()
         while True:
-            call = partial(self._call, request, purpose.listener)
-            shape = Shape(
-                request.mode,
-                _size(request) if self._wants_size(purpose.ledger) else 0,
-                request.most_received,
-                self.price,
-                self._served,
-                tuple(message["content"] for message in request.messages),
-            )
             try:
-                response = await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)
+                response = await self._send(request, purpose)
             except PromptTooLongError:
                 self._setup.prove()
                 size = _size(request)  # the shortest that was too long: what is known of the window is wrong
@@ -351,22 +343,51 @@ class LLM:
                 refused = refused if name is None else (*refused, name)
                 before, request = request, form(without=refused)
                 if request == before:
-                    raise self._not_accepted(error.fault, purpose.ledger) from error
+                    raise await self._not_accepted(error.fault, purpose) from error
             except LLMReplyError:
                 self._setup.prove()
                 raise
             else:
-                self._setup.prove()
+                self._setup.prove((messages, reply))
                 self._accepted.learn(refused)
                 return response, request.mode
 
-    def _not_accepted(self, fault: Fault, ledger: Ledger) -> LLMError:
-        """A question's own failure, or, where the first of a run all failed so, one of the setup."""
-        if self._setup.refuse(ledger, fault.status):
-            return LLMSetupError(
-                self.model, f"the first {ENOUGH} requests were not accepted, and none was answered: {fault.reason}"
-            )
+    async def _send(self, request: Request, purpose: Purpose) -> Any:  # noqa: ANN401
+        shape = Shape(
+            request.mode,
+            _size(request) if self._wants_size(purpose.ledger) else 0,
+            request.most_received,
+            self.price,
+            self._served,
+            tuple(message["content"] for message in request.messages),
+        )
+        call = partial(self._call, request, purpose.listener)
+        return await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)
+
+    async def _not_accepted(self, fault: Fault, purpose: Purpose) -> LLMError:
+        """A question's own failure, or one of the setup, where all others would fail so."""
+        put_again = partial(self._is_taken, replace(purpose, listener=None))
+        why = await self._setup.refuse(purpose.ledger, fault.status, put_again=put_again)
+        if why is not None:
+            return LLMSetupError(self.model, f"{why}: {fault.reason}")
         return LLMReplyError(self.model, f"the request was not accepted: {fault.reason}")
+
+    async def _is_taken(self, purpose: Purpose, answered: Answered) -> bool:
+        """Whether what was answered before is not refused now; also where that cannot be found out.
+
+        Raises:
+            LLMSetupError: If no call to this model can succeed.
+        """
+        messages, reply = answered
+        try:
+            await self._send(self._accepted.request(messages, reply, budget=None), purpose)
+        except BadRequestError:
+            return False
+        except LLMSetupError:
+            raise
+        except (LLMError, BudgetExceededError):
+            return True
+        return True
 
     async def _import(self) -> None:
         """LiteLLM takes seconds, a minute on a busy machine: no attempt's time, and the loop goes on meanwhile."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from minirag.llm.credit import tells_no_credit
 from minirag.llm.echoes import without_echoes
 from minirag.llm.redacting import one_line, redact, shown
 from minirag.llm.waits import asked_wait
@@ -31,7 +32,6 @@ FaultKind = Literal[
     "bad_request",
 ]
 
-_NO_CREDIT = re.compile(r"insufficient[ _](?:quota|balance|credit|fund)|credit balance|payment required", re.IGNORECASE)
 _NO_KEY = re.compile(
     r"missing (?:\S+ )?(?:api[ _-]?key|credentials)|missing \w+ api key|(?:invalid|incorrect) api[ _-]?key"
     r"|api[ _-]?key not valid|no (?:api )?key is set|unable to locate credentials|must set the \w+ env",
@@ -180,7 +180,7 @@ def fault_in_answer(error: Any, *, sent: Sequence[str] = ()) -> Fault:  # noqa: 
             return Fault("setup", told.removeprefix(": "), status=404)
         return Fault("transient", f"an answer without content{told}")
     code, reason = error.get("code"), one_line(redact(shown(error.get("message", error))))
-    is_setup = code in (401, 402, 404) or _NO_CREDIT.search(without_echoes(reason, sent))
+    is_setup = code in (401, 402, 404) or tells_no_credit(without_echoes(reason, sent))
     kind: FaultKind = "setup" if is_setup else "transient"
     return Fault(kind, reason, status=code if isinstance(code, int) else None)
 
@@ -244,7 +244,7 @@ def _kind(error: Exception, status: int | None, text: str, *, is_repeating: bool
         return "bad_request"
     if status == 403:
         return "refused" if _FILTERED.search(text) else "setup"
-    if _NO_CREDIT.search(text):
+    if tells_no_credit(text):
         return "setup"
     if status == 429:  # before the words: "check your plan and billing" also comes with a mere rate limit
         return "transient"
