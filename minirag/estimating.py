@@ -13,7 +13,7 @@ from minirag.deriving import Deriver
 from minirag.embedding import texts_of
 from minirag.encoder.hosted_encoder import BATCH_TEXTS
 from minirag.ending import while_wanted
-from minirag.models import OFFLINE, TASKS
+from minirag.models import TASKS
 from minirag.planning import failed_documents, plan_batch, plan_retries
 from minirag.reasoner import Reasoner, bridging_version, who_does
 from minirag.reasoner.by_llm import LLMReasoner
@@ -153,7 +153,7 @@ def estimate(
 def _extracting(stood_in: StandIn, price: Price | None, count: Count) -> Usage:
     asked, who = stood_in.extracted, stood_in.who
     if not isinstance(who, LLMReasoner):
-        return _uncounted(who, any_asked=bool(asked))
+        return _uncounted(who, len(asked))
     requests = (who.extraction_texts(passage, title=title) for passage, title, _ in asked)
     return _usage(requests, (_extraction_reply(found) for _, _, found in asked), price, count)
 
@@ -161,7 +161,7 @@ def _extracting(stood_in: StandIn, price: Price | None, count: Count) -> Usage:
 def _bridging(stood_in: StandIn, price: Price | None, count: Count) -> Usage:
     asked, who = stood_in.bridged, stood_in.who
     if not isinstance(who, LLMReasoner):
-        return _uncounted(who, any_asked=bool(asked))
+        return _uncounted(who, len(asked))
     requests = (texts for entities, _ in asked for texts in who.bridging_texts(entities))
     return _usage(requests, (_bridging_reply(found) for _, found in asked), price, count)
 
@@ -172,9 +172,9 @@ def _usage(requests: Iterable[Sequence[str]], replies: Iterable[str], price: Pri
     return replace(tokens, cost=price.cost(tokens) if price else None) if sizes else Usage()
 
 
-def _uncounted(who: Reasoner, *, any_asked: bool) -> Usage:
-    """Of a reasoner whose calls nobody sees: rules are free, what one of the user's own takes is unknown."""
-    return Usage(cost=None if any_asked and who.model != OFFLINE else 0.0)
+def _uncounted(who: Reasoner, calls: int) -> Usage:
+    """Of a reasoner whose tokens nobody sees: rules are free, what one of the user's own takes is unknown."""
+    return Usage() if isinstance(who, OfflineReasoner) or not calls else Usage(calls, cost=None)
 
 
 def _encoding(rehearsal: Rehearsal, price: Price | None, count: Count) -> Usage:

@@ -9,6 +9,7 @@ from minirag import Document, Index
 from minirag.demo import load_documents
 from minirag.encoder import HostedEncoder
 from minirag.errors import LLMSetupError
+from minirag.reasoner.offline import OfflineReasoner
 from minirag.splitting import count_tokens
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
 
@@ -83,6 +84,25 @@ def test_a_hosted_encoder_is_a_part_of_the_cost(tmp_path: Path) -> None:
         unpriced = HostedEncoder("openai/embedding", api_base=server.api_base, api_key="k")
         with Index(tmp_path / "b.usearch", model="offline", encoder=unpriced) as index:
             assert index.estimate(DOCUMENTS, progress=False).cost is None
+
+
+class Own(OfflineReasoner):
+    """One of the user's."""
+
+    model = "own"
+    entities_per_call = 8
+
+
+def test_the_calls_of_an_own_reasoner_count_and_cost_nobody_knows_what(tmp_path: Path) -> None:
+    models: dict[str, Any] = {"bridge": "openai/gpt-4o-mini"}
+    with Index(tmp_path / "a.usearch", model=Own()) as index:
+        estimate = index.estimate(DOCUMENTS, progress=False)
+        assert (estimate.calls, estimate.bridging_calls, estimate.tokens, estimate.cost) == (4, 1, 0, None)
+        mixed = index.estimate(DOCUMENTS, models=models, progress=False)
+        assert (mixed.calls, mixed.bridging_calls, mixed.cost) == (4, 1, None)
+        assert mixed.tokens > 0
+        assert index.add(DOCUMENTS, progress=False).usage.calls == 4
+        assert index.estimate(DOCUMENTS, progress=False).cost == 0.0
 
 
 # --- against what is then sent -------------------------------------------------------------------------------------

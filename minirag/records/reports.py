@@ -163,7 +163,7 @@ class Estimate:
         documents: How many are new or changed, or have passages that failed before.
         passages: How many passages they have: one call each, unless what was found in it is known already.
         bridge_entities: How many names would be bridged, several per call, without those whose replies are kept.
-        calls: In all.
+        calls: In all, those of a `Reasoner` of the user's own included, whose tokens and cost nobody knows.
         prompt_tokens: Tokens sent, by the encoder's tokenizer.
         completion_tokens: Tokens received, likewise.
         cost: Dollars, each task's tokens by its own model's price and a hosted encoder's by its own; 0.0 offline, None
