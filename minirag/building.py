@@ -120,7 +120,7 @@ class Builder:
         batch = await asyncio.to_thread(_take, source)
         while True:
             following = await asyncio.to_thread(_take, source)
-            await self._deriver.read_ahead([batch, following], self._snapshot)
+            await self._deriver.read_ahead([batch, following], self._snapshot, reuse=not reextract)
             plan = plan_batch(batch, self._snapshot, reextract=reextract)
             if not following:
                 plan_retries(plan, self._snapshot, retried)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from minirag.embedding import embed, texts_of
@@ -13,7 +13,8 @@ from minirag.extraction import Extracted, Extractor, extraction_key, in_batches
 from minirag.planning import Plan, find_too_large, store_document
 from minirag.records import Bridge, Document, Extraction, Failure, Passage, Settings
 from minirag.splitting import split
-from minirag.storage.segment import StoredDocument
+from minirag.storage.merging import find_extractions
+from minirag.storage.segment import Segment, StoredDocument
 
 if TYPE_CHECKING:
     from minirag.encoder import Encoder
@@ -54,16 +55,20 @@ class Deriver:
         """Raise why they are not to be had, before something that is to be encoded is paid for."""
         self._encoders()
 
-    async def read_ahead(self, batches: Iterable[Sequence[Document | Failure]], snapshot: Snapshot) -> None:
-        """Begin with the documents that are new, those of the first batch first; a few at once, so that calls go."""
+    async def read_ahead(
+        self, batches: Iterable[Sequence[Document | Failure]], snapshot: Snapshot, *, reuse: bool
+    ) -> None:
+        """Begin with the documents that are new, those of the first batch first; a few at once, so that calls go.
+
+        With `reuse`, not with passages that are there already, of whichever document.
+        """
+        segments = snapshot.segments if reuse else ()
         for batch in batches:
             new = [item for item in batch if isinstance(item, Document) and item.id not in self._begun]
             new = [document for document in new if snapshot.find_document(document.id) is None]
             self._begun = {document.id for document in new} | self._begun
-            titles = {document.id: document.title for document in new}
             for some in in_batches(new, _AT_ONCE):
-                passages, _ = await asyncio.to_thread(self._split_all, some)
-                self._extractor.begin([(passage, titles[passage.document_id]) for passage in passages])
+                self._extractor.begin(await asyncio.to_thread(self._unknown_passages, some, segments))
 
     async def derive(self, plan: Plan) -> tuple[list[StoredDocument], BudgetExceededError | None]:
         """Split a plan's documents, and extract what is not known yet.
@@ -78,6 +83,8 @@ class Deriver:
         plan.refuse(too_large)
         titles = {document.id: document.title for document in plan.documents}
         keys = {p.id: extraction_key(p, title=titles[p.document_id], reasoner=self._reasoner) for p in passages}
+        texts = {keys[passage.id]: passage.text for passage in passages if keys[passage.id] not in plan.known}
+        plan.known.update(await asyncio.to_thread(self._recall, texts, plan.segments))
         wanted = [passage for passage in passages if keys[passage.id] not in plan.known]
         with self._progress.stage("reading", len(wanted)) as done:
             pairs = [(passage, titles[passage.document_id]) for passage in wanted]
@@ -106,6 +113,20 @@ class Deriver:
         total = sum(map(len, texts_of(documents, bridges)))
         with self._progress.stage("encoding", total) as done:
             return await in_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
+
+    def _unknown_passages(
+        self, documents: Sequence[Document], segments: Sequence[Segment]
+    ) -> list[tuple[Passage, str]]:
+        """The passages of which nothing was extracted that can be reused, each with its document's title."""
+        titles = {document.id: document.title for document in documents}
+        pairs = [(passage, titles[passage.document_id]) for passage in self._split_all(documents)[0]]
+        keys = [extraction_key(passage, title=title, reasoner=self._reasoner) for passage, title in pairs]
+        known = self._recall({key: passage.text for key, (passage, _) in zip(keys, pairs, strict=True)}, segments)
+        return [pair for pair, key in zip(pairs, keys, strict=True) if key not in known]
+
+    def _recall(self, texts: Mapping[str, str], segments: Sequence[Segment]) -> dict[str, Extraction]:
+        """What is stored of passages with these keys: a file that was renamed costs nothing again."""
+        return find_extractions(segments, texts) if self._extractor.keeps else {}
 
     def _split_all(self, documents: Sequence[Document]) -> tuple[list[Passage], list[Failure]]:
         """The passages of those whose records have a place in the file, and what is wrong with the others."""

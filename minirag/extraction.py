@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -11,7 +12,7 @@ import xxhash
 
 from minirag.ending import current_ending
 from minirag.errors import BudgetExceededError, LLMError, LLMSetupError
-from minirag.reasoner import Reasoner, who_does
+from minirag.reasoner import Reasoner, extraction_version, who_does
 from minirag.records import ExtractedFact, Extraction, Passage
 from minirag.records.places import titled
 from minirag.storage.journal import Journal
@@ -23,7 +24,8 @@ Item = TypeVar("Item")
 def extraction_key(passage: Passage, *, title: str, reasoner: Reasoner) -> str:
     """Under which a reply is kept: the same text, title, extracting model and prompt version give the same key."""
     extractor = who_does(reasoner, "extract")
-    parts = ["extract", extractor.model, extractor.version, titled(title, passage.headings), passage.text]
+    version = extraction_version(extractor, passage)
+    parts = ["extract", extractor.model, version, titled(title, passage.headings), passage.text]
     return xxhash.xxh3_128_hexdigest("\x1f".join(parts).encode("utf-8", "surrogatepass"))
 
 
@@ -32,12 +34,22 @@ Extracted = Extraction | LLMError | BudgetExceededError
 
 
 class Extractor:
-    """Extracts for one run, ahead where it can: the model would idle while a batch ends, is encoded and committed."""
+    """Extracts for one run, ahead where it can: the model would idle while a batch ends, is encoded and committed.
+
+    Passages of the same key are asked for once in a run, and all get what came of it.
+    """
 
     def __init__(self, reasoner: Reasoner, journal: Journal | None) -> None:
         """Replies are looked up and kept in the journal; None where they cost nothing."""
         self._reasoner, self._journal = reasoner, journal
         self._ahead: dict[str, asyncio.Task[Extracted]] = {}
+        self._documents: dict[str, dict[str, None]] = {}  # by key, those that a reply will tell of
+        self._failed: dict[str, LLMError] = {}
+
+    @property
+    def keeps(self) -> bool:
+        """Whether replies are worth keeping, as they cost something."""
+        return self._journal is not None
 
     async def __aenter__(self) -> Self:
         """Nothing was begun yet."""
@@ -58,7 +70,7 @@ class Extractor:
         if self._journal is None:
             return
         for passage, title in passages:
-            key = extraction_key(passage, title=title, reasoner=self._reasoner)
+            key = self._key(passage, title)
             if key not in self._ahead:
                 self._ahead[key] = asyncio.create_task(self._extract(key, passage, title))
 
@@ -75,27 +87,41 @@ class Extractor:
         Raises:
             LLMSetupError: When no call can succeed; what was paid for is in the journal.
         """
+        keys = [self._key(passage, title) for passage, title in passages]
+        alike = Counter(keys)
+        distinct = dict(zip(keys, passages, strict=True))
 
-        async def extract_one(passage: Passage, title: str) -> Extracted:
-            key = extraction_key(passage, title=title, reasoner=self._reasoner)
+        async def extract_one(key: str, passage: Passage, title: str) -> Extracted:
             begun = self._ahead.pop(key, None)
             found = await (self._extract(key, passage, title) if begun is None else begun)
             if not isinstance(found, BudgetExceededError):
-                progress(1)
+                progress(alike[key])
             return found
 
-        return await run_all([extract_one(passage, title) for passage, title in passages])
+        found = await run_all([extract_one(key, passage, title) for key, (passage, title) in distinct.items()])
+        results = dict(zip(distinct, found, strict=True))
+        return [results[key] for key in keys]
+
+    def _key(self, passage: Passage, title: str) -> str:
+        key = extraction_key(passage, title=title, reasoner=self._reasoner)
+        self._documents.setdefault(key, {})[passage.document_id] = None
+        return key
 
     async def _extract(self, key: str, passage: Passage, title: str) -> Extracted:
         kept = self._journal.get(key) if self._journal is not None else None
         if kept is not None:
             return _from_json(kept)
+        if key in self._failed:
+            return self._failed[key]
         try:
             extraction = await self._reasoner.extract(passage, title=title)
         except LLMSetupError as error:
             current_ending().begin(error)
             raise
-        except (BudgetExceededError, LLMError) as error:
+        except BudgetExceededError as error:
+            return error
+        except LLMError as error:
+            self._failed[key] = error
             return error
         except asyncio.CancelledError:
             fault = current_ending().fault  # for which what was begun ahead is not let through any more
@@ -103,7 +129,7 @@ class Extractor:
                 raise
             raise fault from fault.__cause__
         if self._journal is not None:
-            self._journal.put(key, _to_json(extraction), documents=[passage.document_id])
+            self._journal.put(key, _to_json(extraction), documents=list(self._documents[key]))
         return extraction
 
 

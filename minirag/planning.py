@@ -161,6 +161,7 @@ class Plan:
         known: What the replaced versions had, by extraction key.
         retried: What is derived anew only because passages of it failed earlier, as it is stored, by document id.
         report: Counts once the batch is committed.
+        segments: Where extractions of the same passages are looked for, whichever documents they are of.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -169,6 +170,7 @@ class Plan:
     known: dict[str, Extraction] = field(default_factory=dict)
     retried: dict[str, StoredDocument] = field(default_factory=dict)
     report: BatchReport = field(default_factory=BatchReport)
+    segments: Sequence[Segment] = ()
 
     @property
     def rows(self) -> list[tuple[int, int]]:
@@ -226,7 +228,7 @@ def plan_batch(batch: Sequence[Document | Failure], snapshot: Snapshot, *, reext
         snapshot: What is there.
         reextract: Derive afresh also what is unchanged.
     """
-    plan = Plan()
+    plan = Plan(segments=() if reextract else snapshot.segments)
     report = plan.report
     for item in batch:
         if isinstance(item, Failure):

@@ -17,7 +17,7 @@ from minirag.records import (
     Task,
 )
 
-__all__ = ["Bridged", "ReadsAloud", "Reasoner", "bridging_version", "who_does"]
+__all__ = ["Bridged", "ReadsAloud", "Reasoner", "bridging_version", "extraction_version", "who_does"]
 
 Bridged = tuple[BridgingFact, ...] | LLMError | BudgetExceededError
 """An entity's bridging facts, or why it has none."""
@@ -73,6 +73,15 @@ def who_does(reasoner: Reasoner, task: Task) -> Reasoner:
     of = getattr(reasoner, "of", None)
     found: Reasoner = reasoner if of is None else of(task)
     return found
+
+
+def extraction_version(reasoner: Reasoner, passage: Passage) -> str:
+    """The version of how a reasoner extracts from a passage: its own, unless more than text and title goes into it.
+
+    One with a method `version_of` says by it what else does.
+    """
+    version_of = getattr(reasoner, "version_of", None)
+    return str(reasoner.version if version_of is None else version_of(passage))
 
 
 def bridging_version(reasoner: Reasoner) -> str:

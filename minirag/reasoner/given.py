@@ -53,14 +53,22 @@ class GivenTriples:
             document: [_checked(triple, document) for triple in some] for document, some in triples.items()
         }
         self._stated = frozenset(stated)
-        digest = hashlib.sha256(json.dumps(self._triples, sort_keys=True).encode()).hexdigest()[:12]
+        self._digests = {document: _digest([some, document in stated]) for document, some in self._triples.items()}
         self.model = who_does(reasoner, "extract").model
-        self.version = f"{who_does(reasoner, 'extract').version}+given-{digest}"
+        self._unchanged = who_does(reasoner, "extract").version
+        self.version = f"{self._unchanged}+given-{_digest(self._triples)}"
         self.entities_per_call = reasoner.entities_per_call
 
     def of(self, task: Task) -> Reasoner:
         """Itself for extraction; for all else whoever did it before."""
         return self if task == "extract" else who_does(self._reasoner, task)
+
+    def version_of(self, passage: Passage) -> str:
+        """The extracting reasoner's, with a hash of what is given of the passage's document, if anything is."""
+        digest = self._digests.get(passage.document_id)
+        if digest is None:
+            return self._unchanged
+        return f"{self._unchanged}+given-{digest}{'' if passage.start else '-first'}"
 
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
         """The reasoner's facts, with the given triples of the passage's document that the passage speaks of.
@@ -96,6 +104,10 @@ class GivenTriples:
 def statement(triple: Sequence[str]) -> str:
     """A triple as a sentence: it is encoded, read and quoted as one."""
     return " ".join(triple).replace("_", " ") + "."
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def _stated_in(text: str, triples: Iterable[GivenTriple]) -> Extraction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,6 +93,25 @@ def _read_passage(segment: Segment, row: int) -> StoredPassage:
     first, last = segment.triple_slices[row : row + 2].tolist()
     triples = tuple((head, relation, tail) for head, relation, tail in (segment.triples[n] for n in range(first, last)))
     return StoredPassage(text, start, before, key, Extraction(facts, triples))
+
+
+def find_extractions(segments: Sequence[Segment], texts: Mapping[str, str]) -> dict[str, Extraction]:
+    """What was extracted from passages with the same keys, of whichever documents that are there.
+
+    Args:
+        segments: Where to look.
+        texts: Of the passages, by their keys.
+
+    Returns:
+        By key, what was found.
+    """
+    found: dict[str, Extraction] = {}
+    for segment in segments if texts else ():
+        for row in segment.passages_with(texts.values()):
+            _, _, _, key, *_ = segment.passages[row]
+            if key in texts and key not in found and (extraction := _read_passage(segment, row).extraction) is not None:
+                found[key] = extraction
+    return found
 
 
 def restore_text(stored: StoredDocument) -> str:

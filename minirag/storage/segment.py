@@ -6,7 +6,7 @@ from these places and from content, so they need not be stored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from functools import lru_cache
@@ -242,6 +242,13 @@ class Segment(Columns):
         document = int(self.document_of_passage[row])
         position = row - int(self.document_slices[document])
         return f"{self._head(document)[0]}#{position}-{int(self._passage_hashes[row]):08x}"
+
+    def passages_with(self, texts: Iterable[str]) -> list[int]:
+        """The valid rows of passages that have one of these texts by its hash, which another text may share."""
+        hashes = np.array([text_hash(text) for text in texts], "<u4")
+        found, valid = np.isin(self._passage_hashes, hashes), self.alive("passages")
+        rows: list[int] = np.flatnonzero(found if valid is None else found & valid).tolist()
+        return rows
 
     def passage(self, row: int) -> Passage:
         """One passage."""
