@@ -795,6 +795,11 @@ def test_eval_builds_scores_and_writes(folder: Path) -> None:
     assert shown[9:] == ["", "–: fewer than 20 questions, of which no p says anything."]
     assert len(list(Path("log").glob("small-*-3q-*.json"))) == len(list(Path("log").glob("small-*.jsonl"))) == 2
     assert run("eval", "log").stdout == run("eval", "runs.json").stdout
+    shutil.copy("runs.json", "log/all.json")  # as by --json log/all.json: each run is in two files
+    assert run("eval", "log").stdout == run("eval", "log", "runs.json", "log").stdout == run("eval", "runs.json").stdout
+    (kept,) = Path("log").glob("small-naive-*-3q-*.json")
+    over = run("eval", "small", "--index", "s.usearch", "--resume", "log", "--json", kept)
+    assert (over.exit_code, "is what a run left, and would overwrite it" in over.stderr) == (2, True)
     asked = ("eval", "small", "--index", "s.usearch", "--limit", "1", "--no-read", "--quiet", *strategies)
     assert run(*asked, "--k-b", "1").exit_code == 0
     again = run(*asked, "--no-bridges")
@@ -903,7 +908,7 @@ def test_eval_takes_published_files_and_sweeps() -> None:
     Path("hotpot_dev_fullwiki_v1.json").write_text(json.dumps([{**entry, **facts}]))
     asked = ("eval", "hotpot_dev_fullwiki_v1.json", "--index", "h.usearch", "--no-read", "--model", "offline")
 
-    result = run(*asked, "--strategy", "indexrag", "--sweep", "k-b=default,0")
+    result = run(*asked, "--strategy", "indexrag", "--sweep", "k-b=default,0,0")
 
     assert result.exit_code == 0
     assert "1 gold articles are in no context; they count as not found" in " ".join(result.stderr.split())

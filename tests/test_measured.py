@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -144,10 +145,28 @@ def test_what_is_kept_lacks_nothing_and_single_runs_are_named() -> None:
     ]
 
 
+def test_what_two_files_hold_counts_once(tmp_path: Path) -> None:
+    """As by `--json` in the folder of runs; what differs in anything but its place stays."""
+    run = Run("2wiki", "naive", "offline", (QuestionResult("q1", ranks=(1,), retrieval_seconds=0.25),), 1, 1)
+    others = [
+        replace(run, results=(replace(run.results[0], retrieval_seconds=0.5),)),
+        replace(run, settings={"scoring": "kirag"}),
+        replace(run, settings={"index": {"content": "another"}}),
+        replace(run, dataset="musique"),
+    ]
+    write_runs([run], tmp_path / "run.json")
+    write_runs([run, *others], tmp_path / "all.json")
+    found, _ = read_measured([tmp_path / "run.json", tmp_path / "all.json", tmp_path / "run.json"])
+    assert len(found) == 5
+    assert found.count(run) == 1
+
+
 def test_of_two_runs_none_is_shown(tmp_path: Path) -> None:
     run = Run("2wiki", "naive", "offline", (QuestionResult("q1", ranks=(1,)),), 1, 1, {"options": {}})
     write_runs([run], tmp_path / "a.json")
     write_runs([run], tmp_path / "b.json")
+    assert len(summarise([tmp_path / "a.json", tmp_path / "b.json"])["runs"]) == 1
+    write_runs([replace(run, results=(QuestionResult("q1", ranks=(2,)),))], tmp_path / "b.json")
     with pytest.raises(InputError, match="2wiki: there are 2 runs of naive; leave the one"):
         summarise([tmp_path / "a.json", tmp_path / "b.json"])
 

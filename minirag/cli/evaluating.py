@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from minirag.evaluation.variants import Variant
 
 _RUNS = Path("minirag-runs")
+_RUN_FILE = "*-" + "[0-9a-f]" * 8 + ".json"  # as `save_run` names them
 
 
 @command(
@@ -187,7 +188,7 @@ def _variants(strategies: Sequence[str], options: dict[str, Any]) -> list[Varian
     variants = [Variant(name, taken, k) for name, taken in options_by_strategy(strategies, options).items()]
     for name, values in map(parse_sweep, sweeps):
         variants = sweep(variants, name, values)
-    return variants
+    return [variant for number, variant in enumerate(variants) if variant not in variants[:number]]
 
 
 def _evaluate_all(
@@ -331,4 +332,5 @@ def _kept(sources: Sequence[Path], places: Sequence[Path], folder: Path) -> dict
     kept = {file: "a file of the data set" for source in sources for file in files_of(source)}
     for place in places:
         kept |= index_files(place)
-    return kept | dict.fromkeys(folder.glob("*.jsonl"), "what a run left")
+    runs = [file for kind in ("*.jsonl", _RUN_FILE) for file in folder.glob(kind)]
+    return kept | dict.fromkeys(runs, "what a run left")

@@ -91,5 +91,11 @@ def is_same_variant(first: Run, second: Run) -> bool:
     return _variant(first) == _variant(second)
 
 
+def is_same_run(first: Run, second: Run) -> bool:
+    """Whether both are one run: what identifies it is alike, and so is every result with its times."""
+    alike = first.dataset == second.dataset and is_same_variant(first, second) and traits_of(first) == traits_of(second)
+    return alike and _marks_of(first) == _marks_of(second) and first.results == second.results
+
+
 def _variant(run: Run) -> tuple[object, ...]:
     return run.strategy, dict(options_of(run)), run.settings.get("k")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from minirag.errors import InputError
-from minirag.evaluation.describing import describe_run, traits_of
+from minirag.evaluation.describing import describe_run, is_same_run, traits_of
 from minirag.evaluation.results import Run, read_runs
 from minirag.evaluation.scaling import Scaling, read_scaling
 from minirag.strategies import STRATEGIES
@@ -32,10 +32,13 @@ def find_measured(sources: Sequence[Path]) -> list[Path] | None:
 def read_measured(files: Sequence[Path]) -> tuple[list[Run], list[Scaling]]:
     """Runs by data set, the plainest strategy first, since the others are compared with it; and scalings.
 
+    What two files hold counts once: `--json` also writes the runs that `--runs` has a file for each of.
+
     Raises:
         InputError: If a file is of neither form.
     """
-    runs = [run for file in files if _starts_with(file, _RUNS) for run in read_runs(file)]
+    found = [run for file in files if _starts_with(file, _RUNS) for run in read_runs(file)]
+    runs = [run for number, run in enumerate(found) if not any(is_same_run(run, other) for other in found[:number])]
     order = {name: number for number, name in enumerate(STRATEGIES)}
 
     def place(run: Run) -> tuple[object, ...]:
@@ -43,7 +46,8 @@ def read_measured(files: Sequence[Path]) -> tuple[list[Run], list[Scaling]]:
         return run.dataset, order.get(run.strategy, len(order)), describe_run(run), traits
 
     runs.sort(key=place)
-    return runs, [read_scaling(file) for file in files if _starts_with(file, _SCALING)]
+    scalings = [read_scaling(file) for file in files if _starts_with(file, _SCALING)]
+    return runs, [each for number, each in enumerate(scalings) if each not in scalings[:number]]
 
 
 def _measured_in(source: Path) -> list[Path]:
