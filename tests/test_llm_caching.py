@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minirag.llm import LLM
-from minirag.llm.caching import mark_constant
+from minirag.llm.caching import wants_marks
 from minirag.records import Ledger
 from tests.loopback import Loopback, Served
 
@@ -25,7 +25,8 @@ ANSWER: dict[str, Any] = {
 
 
 def test_others_cache_by_themselves() -> None:
-    assert mark_constant(MESSAGES, "gemini/gemini-2.5-flash") == MESSAGES
+    assert not wants_marks("gemini/gemini-2.5-flash")
+    assert wants_marks("bedrock/eu.anthropic.claude-sonnet-4-5")
 
 
 def test_claude_is_told_over_the_wire() -> None:

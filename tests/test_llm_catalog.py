@@ -150,6 +150,12 @@ def test_what_claude_charges_for_its_cache_is_known() -> None:
     assert price == Price(prompt=3e-06, completion=1.5e-05, cached=3e-07, written=3.75e-06)
 
 
+def test_what_stands_for_another_model_costs_what_that_does() -> None:
+    price = find_price(find_route("claude-opus-latest"))
+    assert price is not None
+    assert find_window(find_route("claude-opus-latest"))
+
+
 def test_what_has_no_price_of_its_own_costs_what_is_sent() -> None:
     assert price_given("m", {"m": (1, 2)}) == Price(1e-6, 2e-6, 1e-6, 1e-6)
     assert price_given("m", {"m": (1, 2, 0.5)}) == Price(1e-6, 2e-6, 0.5e-6, 1e-6)

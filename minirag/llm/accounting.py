@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -51,9 +52,10 @@ class Shape:
         mode: How the form of the reply is asked for.
         sent: About how many tokens it has.
         most_received: The most tokens that its answer may have, None where nothing limits it.
-        price: Dollars per token, None where unknown.
+        price: Dollars per token at most, None where unknown.
         served: Who serves the model, as LiteLLM calls them, and its name there.
         texts: What is sent, which a provider may repeat when it refuses.
+        priced: Gives the dollars per token of an answer, which depend on who gave it; None where they do not.
     """
 
     mode: str
@@ -62,6 +64,11 @@ class Shape:
     price: Price | None
     served: tuple[str, str]
     texts: tuple[str, ...]
+    priced: Callable[[object], Price | None] | None = None
+
+    def price_of(self, answer: object) -> Price | None:
+        """Dollars per token of an answer, None where unknown."""
+        return self.price if self.priced is None else self.priced(answer)
 
 
 @dataclass(slots=True)

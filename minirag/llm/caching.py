@@ -6,13 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 
-def mark_constant(messages: Sequence[Mapping[str, Any]], model: str) -> list[dict[str, Any]]:
-    """The messages, with the system message marked to be cached where the model is Anthropic's, whoever serves it.
+def wants_marks(model: str) -> bool:
+    """Whether a model is Anthropic's, whoever serves it.
 
     OpenAI, DeepSeek, Gemini and most others cache a common beginning by themselves, from about 1,000 tokens on.
     """
-    if "claude" not in model.lower():
-        return [dict(message) for message in messages]
+    return "claude" in model.lower()
+
+
+def mark_constant(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The messages, with the system message marked to be cached."""
     return [dict(message) if message["role"] != "system" else _marked(message) for message in messages]
 
 

@@ -24,13 +24,14 @@ from minirag.llm.credentials import find_secrets
 from minirag.llm.faults import Fault
 from minirag.llm.modes import UNWORDED, Mode, first_mode
 from minirag.llm.network import find_proxy
+from minirag.llm.offers import Offers
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, deployments_of, is_answering, is_router, name_of, only_group
-from minirag.llm.prices import Price, find_price, price_given
+from minirag.llm.prices import Price
 from minirag.llm.proving import Answered, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
-from minirag.llm.routing import Route, check_address, find_base, find_provider, find_route, find_server, find_window
+from minirag.llm.routing import Route, check_address, find_base, find_provider, find_route, find_server
 from minirag.llm.sending import BadRequestError, Sender, unknown_price
 from minirag.llm.streaming import Listener, gather
 from minirag.llm.structured import UnreadableReplyError, describe_schema, read_reply
@@ -116,8 +117,7 @@ class LLM:
         self._route = _route_of(given, self.model, api_base=api_base)
         mode = partial(first_mode, self._route, api_base=api_base)
         self._accepted = Accepted(self.model, {"temperature": 0, **parameters}, mode=mode)
-        self._price = price_given(self.model, prices or {})
-        self._price_is_read = self._price is not None
+        self._offers = Offers(self.model, self._route, given, api_base=api_base, prices=prices or {})
         self._window = window or given_window(self._route, parameters)
         self._of_ollama = Window(self.model, parameters.get(NUM_CTX)) if is_ollama(self._route) else None
         self._too_long = 0
@@ -142,7 +142,7 @@ class LLM:
                 deployments=deployments_of(given),
             ),
         )
-        access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel)
+        access = Access(given, api_base, key, timeout=timeout, max_parallel=max_parallel, offers=self._offers)
         self._connection = Connection(sender, partial(open_transport, self._route, access))
         self._users: WeakSet[object] = WeakSet()
 
@@ -157,16 +157,14 @@ class LLM:
 
     @property
     def price(self) -> Price | None:
-        """Dollars per token; None where unknown."""
-        if not self._price_is_read:
-            self._price, self._price_is_read = find_price(self._route, api_base=self._api_base), True
-        return self._price
+        """Dollars per token; None where unknown. Of a router's group the highest of those who may answer."""
+        return self._offers.price
 
     @property
     def prompt_tokens(self) -> int:
         """How many tokens a prompt may have: the window, but for the reply's part, a quarter or `max_tokens`."""
         if self._window is None:
-            self._window = find_window(self._route, api_base=self._api_base) or _UNKNOWN_WINDOW
+            self._window = self._offers.window or _UNKNOWN_WINDOW
         room = self._window - max(self._window // 4, min(self._reply_tokens, self._window // 2))
         return min(room, self._too_long * 4 // 5) if self._too_long else room
 
@@ -285,7 +283,7 @@ class LLM:
 
     def _embedding(self, texts: Sequence[str], ledger: Ledger) -> Shape:
         size = estimate_all(texts) if self._wants_size(ledger) else 0
-        return Shape("vectors", size, 0, self.price, self._served, tuple(texts))
+        return Shape("vectors", size, 0, self.price, self._served, tuple(texts), self._offers.price_of)
 
     def _read(self, text: str, reply: type[R] | None, mode: Mode, *, is_repair: bool = False) -> R | str:
         if reply is None:
@@ -360,6 +358,7 @@ class LLM:
             self.price,
             self._served,
             tuple(message["content"] for message in request.messages),
+            self._offers.price_of,
         )
         call = partial(self._call, request, purpose.listener)
         return await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)

@@ -91,9 +91,14 @@ def text_of(completion: Any, model: str, *, is_formed: bool) -> str:  # noqa: AN
 
 def provider_of(answer: Any) -> str | None:  # noqa: ANN401
     """Who gave an answer, or a piece of one, by LiteLLM's note on it; None on those of other libraries."""
+    return note_of(answer, "custom_llm_provider")
+
+
+def note_of(answer: Any, name: str) -> str | None:  # noqa: ANN401
+    """What LiteLLM notes on an answer, or on a piece of one; None where it does not, or another library gave it."""
     notes = getattr(answer, "_hidden_params", None)
-    provider = notes.get("custom_llm_provider") if isinstance(notes, dict) else None
-    return provider if isinstance(provider, str) and provider else None
+    found = notes.get(name) if isinstance(notes, dict) else None
+    return found if isinstance(found, str) and found else None
 
 
 def thoughts_of(message: Any) -> str:  # noqa: ANN401

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
+from minirag.llm.catalog import read_shipped
 from minirag.llm.routing import Route, find_entry
 
 Mode = Literal["json_schema", "tool", "json_object", "text"]
@@ -17,10 +18,13 @@ _ENOUGH = 4  # more replies out of form than in it, until the next way is tried
 
 
 def first_mode(route: Route, *, api_base: str | None) -> Mode:
-    """The best way that a model is known to take, by LiteLLM's map. Of unknown ones the best is tried first."""
+    """The best way that a model is known to take, by LiteLLM's map. Of unknown ones the best is tried first.
+
+    Those are also the user's own: who registers a model tells its price, and seldom more.
+    """
     if route.library == "function":
         return "text"
-    entry = find_entry(route, api_base=api_base)
+    entry = find_entry(route, api_base=api_base, models=read_shipped())
     if _streams_tools_only(entry):
         return "tool"
     if not entry or entry.get("supports_response_schema") or entry.get("litellm_provider") in _TAKES_SCHEMAS:

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any, TypeGuard
 
 from minirag.errors import LLMError, LLMSetupError
+from minirag.llm.caching import mark_constant
 
 Messages = Sequence[Mapping[str, str]]
 Answering = Callable[[list[dict[str, str]]], str | Awaitable[str]]
@@ -34,7 +35,7 @@ def only_group(router: Any) -> str:  # noqa: ANN401
         ValueError: If it has several, or none.
     """
     registry = getattr(router, "registry", None)  # since 1.110, where the older way warns
-    groups = sorted(router.get_model_names() if registry is None else registry().names(team_id=None))
+    groups = sorted(set(router.get_model_names() if registry is None else registry().names(team_id=None)))
     if len(groups) != 1:
         has = f"the model groups {', '.join(groups)}" if groups else "no model group"
         raise ValueError(f"this router has {has}: name one, as in model={(groups or ['fast'])[0]!r}, router=router")
@@ -49,6 +50,19 @@ def deployments_of(model: Any) -> list[Any]:  # noqa: ANN401
     return list(model.model_list if registry is None else registry().all())
 
 
+def deployments_behind(router: Any, group: str) -> list[Any]:  # noqa: ANN401
+    """A router's deployments that may answer to a name: a model group, another name of one, or a pattern's."""
+    registry = getattr(router, "registry", None)
+    found = router.get_model_list(group) if registry is None else registry().deployments(group, source="group")
+    return list(found or ())
+
+
+def find_deployment(router: Any, named: str, group: str) -> Any:  # noqa: ANN401
+    """The deployment of a router that has this id, of a name's own first; None if it has none by now."""
+    of_all = [*deployments_behind(router, group), *deployments_of(router)]
+    return next((each for each in of_all if (each.get("model_info") or {}).get("id") == named), None)
+
+
 def name_of(answering: Answering) -> str:
     """What a function is called in reports and cache keys: its attribute `model`, else module and name."""
     named = getattr(answering, "model", None)
@@ -61,14 +75,15 @@ def name_of(answering: Answering) -> str:
 class RouterTransport:
     """A LiteLLM router, whose groups, fallbacks, cool-downs and callbacks apply; retrying is left to minirag."""
 
-    def __init__(self, router: Any, group: str, *, timeout: float) -> None:  # noqa: ANN401
-        """Keep what each call passes on."""
-        self._router = router
+    def __init__(self, router: Any, group: str, *, timeout: float, marks: bool) -> None:  # noqa: ANN401
+        """Keep what each call passes on; `marks` says whether to tell what of a prompt stays the same."""
+        self._router, self._marks = router, marks
         self._options: dict[str, Any] = {"model": group, "timeout": timeout, "num_retries": 0, "max_retries": 0}
 
     async def complete(self, messages: Messages, parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A chat completion by a deployment of the group."""
-        return await self._router.acompletion(messages=list(messages), **self._options, **parameters)
+        marked = mark_constant(messages) if self._marks else list(messages)
+        return await self._router.acompletion(messages=marked, **self._options, **parameters)
 
     async def embed(self, texts: Sequence[str]) -> Any:  # noqa: ANN401
         """Embeddings by a deployment of the group."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from minirag.llm.routing import Route, find_entry, find_host
+from minirag.llm.routing import Route, find_entry, find_host, is_of_the_user
 from minirag.records import Usage
 
 
@@ -33,7 +33,12 @@ class Price:
     @property
     def is_free(self) -> bool:
         """Whether no token costs anything."""
-        return not any((self.prompt, self.completion, self.cached, self._written))
+        return not any(self.numbers)
+
+    @property
+    def numbers(self) -> tuple[float, float, float, float]:
+        """All four."""
+        return self.prompt, self.completion, self.cached, self._written
 
     @property
     def _written(self) -> float:
@@ -66,15 +71,26 @@ def find_price(route: Route, *, api_base: str | None = None) -> Price | None:
     """The price of a model, None where it is unknown.
 
     An OpenAI-compatible endpoint that is not OpenAI's own has no known price, whatever the model is called there;
-    neither has a paid provider's model that is reached through an address of this machine.
+    neither has a paid provider's model that is reached through an address of this machine. What the user has registered
+    with LiteLLM is known everywhere.
     """
-    price = _price_of(find_entry(route, api_base=api_base))
+    price = price_in(find_entry(route, api_base=api_base))
     host = find_host(route, api_base=api_base)
     is_local = host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.")
-    return None if price and is_local and price.prompt > 0 else price
+    return None if price and is_local and price.prompt > 0 and not is_of_the_user(route) else price
 
 
-def _price_of(entry: dict[str, Any]) -> Price | None:
+def highest(prices: Iterable[Price | None]) -> Price | None:
+    """What tokens cost at most where nobody knows who is paid; None where one price is unknown, or there is none."""
+    found = list(prices)
+    numbers = [price.numbers for price in found if price is not None]
+    if not numbers or len(numbers) < len(found):
+        return None
+    return Price(*(max(column) for column in zip(*numbers, strict=True)))
+
+
+def price_in(entry: Mapping[str, Any]) -> Price | None:
+    """The price that an entry in the form of LiteLLM's map has, None where it tells none."""
     sent = entry.get("input_cost_per_token")
     if sent is None:
         return None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from minirag.llm.catalog import read_models, read_providers
+from minirag.llm.catalog import is_registered, read_models, read_providers
 from minirag.telemetry import OWN_FUNCTION
 
 _UNSENDABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an address; urlsplit passes over some of it
@@ -107,26 +108,46 @@ def find_base(route: Route, *, api_base: str | None = None) -> str:
     return api_base or (os.environ.get("OPENAI_BASE_URL") if route.library == "openai" else None) or ""
 
 
-def find_entry(route: Route, *, api_base: str | None = None) -> dict[str, Any]:
+def find_entry(
+    route: Route, *, api_base: str | None = None, models: Mapping[str, dict[str, Any]] | None = None
+) -> dict[str, Any]:
     """What LiteLLM's map says of a model: prices, window. Empty where it does not know it.
 
-    Of what an OpenAI-compatible endpoint that is not OpenAI's own serves, nothing is known, whatever it is called;
-    neither is of a router's groups and of functions.
+    Of what an OpenAI-compatible endpoint that is not OpenAI's own serves, nothing is known, whatever it is called,
+    unless the user has registered it with LiteLLM; neither is of a router's groups and of functions.
+
+    Args:
+        route: To the model.
+        api_base: The address that was given for it.
+        models: The map; None for what LiteLLM knows by now.
     """
     if route.library in ("router", "function"):
         return {}
+    name, entry = _look_up(route, read_models() if models is None else models)
+    if not entry or route.library == "litellm":
+        return entry
     host = find_host(route, api_base=api_base)
-    if route.library == "openai" and host and not host.endswith("openai.com"):
-        return {}
-    models = read_models()
+    is_openai = entry.get("litellm_provider") == "openai" and (not host or host.endswith("openai.com"))
+    return entry if is_openai or is_registered(name) else {}
+
+
+def is_of_the_user(route: Route) -> bool:
+    """Whether what LiteLLM's map says of a model was registered by the user: it holds wherever that is served."""
+    name, entry = _look_up(route, read_models())
+    return bool(entry) and is_registered(name)
+
+
+def _look_up(route: Route, models: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """A model's entry in the map, and under which name that is; empty where there is none."""
     if route.library == "openai":
-        entry = models.get(route.model, {})
-        return entry if entry.get("litellm_provider") == "openai" else {}
-    if route.model in models:
-        return models[route.model]
+        names = (f"openai/{route.model}", route.model)
+        return next(((name, models[name]) for name in names if models.get(name)), ("", {}))
+    if models.get(route.model):
+        return route.model, models[route.model]
     provider, _, name = route.model.partition("/")
     entry = models.get(name, {})
-    return entry if str(entry.get("litellm_provider", "")).startswith(provider) else {}
+    is_theirs = str(entry.get("litellm_provider", "")).startswith(provider)
+    return (name, entry) if is_theirs else ("", {})
 
 
 def find_window(route: Route, *, api_base: str | None = None) -> int | None:

@@ -8,10 +8,11 @@ from inspect import isawaitable
 from types import SimpleNamespace
 from typing import Any
 
-from minirag.llm.completions import arguments_of, first_of, provider_of, thoughts_of
+from minirag.llm.completions import arguments_of, first_of, note_of, thoughts_of
 from minirag.llm.faults import FaultError, misshapen
 from minirag.llm.partial import PartialField
 
+_NOTES = ("custom_llm_provider", "model_id")  # of LiteLLM on each piece: who gives the reply
 Pieces = Any
 """What a transport's `stream` gives: openai's or LiteLLM's stream of chunks, or the whole completion after all."""
 
@@ -76,7 +77,7 @@ class _Reply:
         self._counts: dict[str, Any] = {}
         self._error: Any = None
         self._model: str | None = None
-        self._provider: str | None = None
+        self._notes: dict[str, str] = {}
         self._texts: list[str] = []
         self._thoughts: list[str] = []
         self._is_call = False
@@ -98,7 +99,8 @@ class _Reply:
                 self._counts[name] = value
         self._error = getattr(chunk, "error", None) or self._error
         self._model = getattr(chunk, "model", None) or self._model
-        self._provider = self._provider or provider_of(chunk)
+        for name in _NOTES:
+            self._notes[name] = self._notes.get(name) or note_of(chunk, name) or ""
         choices = getattr(chunk, "choices", None)
         if not choices:
             return ""
@@ -130,7 +132,7 @@ class _Reply:
             model=self._model,
             usage=self.usage,
             error=self._error,
-            _hidden_params={"custom_llm_provider": self._provider},
+            _hidden_params=self._notes,
         )
 
 

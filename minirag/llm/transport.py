@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
-from minirag.llm.caching import mark_constant
+from minirag.llm.caching import mark_constant, wants_marks
 from minirag.llm.catalog import find_litellm
 from minirag.llm.credentials import split_address
 from minirag.llm.faults import UNSENDABLE_KEY
 from minirag.llm.network import environment_problem
+from minirag.llm.offers import Offers
 from minirag.llm.own import FunctionTransport, RouterTransport
 from minirag.llm.routing import Route, check_address
 
@@ -59,6 +60,7 @@ class Access:
         api_key: Where it does not come from the environment.
         timeout: Seconds for one attempt.
         max_parallel: The most requests that are open at once.
+        offers: Who may answer.
     """
 
     model: Any
@@ -66,12 +68,13 @@ class Access:
     api_key: str | None
     timeout: float
     max_parallel: int
+    offers: Offers
 
 
 def open_transport(route: Route, access: Access) -> Transport:
     """Who sends the requests of a model. Whoever has hung callbacks into LiteLLM gets all calls through it."""
     if route.library == "router":
-        return RouterTransport(access.model, route.model, timeout=access.timeout)
+        return RouterTransport(access.model, route.model, timeout=access.timeout, marks=access.offers.want_marks)
     if route.library == "function":
         return FunctionTransport(access.model, route.model, max_parallel=access.max_parallel)
     if route.library == "litellm":
@@ -190,7 +193,7 @@ class LiteLLMTransport:
     async def complete(self, messages: Sequence[Mapping[str, str]], parameters: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """LiteLLM's own retries are off: they multiply, and repeat even what was refused."""
         call: Any = import_litellm().acompletion
-        marked = mark_constant(messages, str(self._options["model"]))
+        marked = mark_constant(messages) if wants_marks(str(self._options["model"])) else list(messages)
         options = {**self._chat, **parameters}
         if "extra_headers" in self._chat:
             options["extra_headers"] = {**self._chat["extra_headers"], **(parameters.get("extra_headers") or {})}

@@ -20,21 +20,17 @@ def read_usage(response: Any, shape: Shape, seconds: float) -> Usage:  # noqa: A
 
     Where it is told in part alone, it is uncounted: it has no tokens, and no cost but that of a model which is free.
     """
-    counted = getattr(response, "usage", None)
+    counted, price = getattr(response, "usage", None), shape.price_of(response)
     sent, received = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
     if not sent or not (received or shape.mode == "vectors" or (received == 0 and not _written(response))):
-        return Usage(1, cost=_cost_of_untold(shape), seconds=seconds, uncounted=1)
+        return Usage(1, cost=0.0 if price is not None and price.is_free else None, seconds=seconds, uncounted=1)
     details = _part(counted, "prompt_tokens_details")
     cached = min(_count(details, "cached_tokens") or 0, sent)
     usage = Usage(1, sent, received or 0, cached, None, seconds)
-    if shape.price is None:
+    if price is None:
         return usage
     written = max(_count(part, name) or 0 for part in (counted, details) for name in _WRITTEN)
-    return replace(usage, cost=shape.price.cost(usage, written=min(written, sent - cached)))
-
-
-def _cost_of_untold(shape: Shape) -> float | None:
-    return 0.0 if shape.price is not None and shape.price.is_free else None
+    return replace(usage, cost=price.cost(usage, written=min(written, sent - cached)))
 
 
 def estimate_usage(response: Any, shape: Shape) -> Usage:  # noqa: ANN401
@@ -43,7 +39,8 @@ def estimate_usage(response: Any, shape: Shape) -> Usage:  # noqa: ANN401
     sent = _count(counted, "prompt_tokens") or shape.sent
     received = _count(counted, "completion_tokens") or estimate_tokens(_written(response))
     usage = Usage(1, sent, received, cost=None, uncounted=1)
-    return usage if shape.price is None else replace(usage, cost=shape.price.most(usage))
+    price = shape.price_of(response)
+    return usage if price is None else replace(usage, cost=price.most(usage))
 
 
 def _count(counted: Any, name: str) -> int | None:  # noqa: ANN401
