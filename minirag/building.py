@@ -25,6 +25,7 @@ from minirag.planning import (
     failed_documents,
     find_dead,
     plan_batch,
+    plan_deletion,
     plan_retries,
 )
 from minirag.progress import Progress
@@ -199,14 +200,7 @@ class Builder:
                 what could not be bridged waits for the next `add`.
         """
         with self._store.writing(), self._open_journal() as journal, self._accounting(journal):
-            plan = Plan()
-            missing = []
-            for document_id in dict.fromkeys(document_ids):
-                found = self._snapshot.find_document(document_id)
-                if found is None:
-                    missing.append(document_id)
-                else:
-                    plan.replaced[document_id] = (self._snapshot.segments.index(found[0]), found[1])
+            plan, missing = plan_deletion(document_ids, self._snapshot)
             if plan.replaced:
                 await self._commit_batch(plan, set(self._snapshot.pending.tolist()), journal=journal, last=True)
             if journal is not None:

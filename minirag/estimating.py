@@ -14,7 +14,7 @@ from minirag.embedding import texts_of
 from minirag.encoder.hosted_encoder import BATCH_TEXTS
 from minirag.ending import while_wanted
 from minirag.models import TASKS
-from minirag.planning import failed_documents, plan_batch, plan_retries
+from minirag.planning import failed_documents, plan_batch, plan_deletion, plan_retries
 from minirag.reasoner import Reasoner, bridging_version, who_does
 from minirag.reasoner.by_llm import LLMReasoner
 from minirag.reasoner.by_task import ReasonerByTask
@@ -92,6 +92,7 @@ async def rehearse(
     settings: Settings,
     progress: Progress,
     reextract: bool,
+    gone: Iterable[str] = (),
 ) -> Rehearsal:
     """Go through what `add` would do with these documents; nothing is called or written.
 
@@ -103,6 +104,7 @@ async def rehearse(
         settings: The index's.
         progress: Of the reading and bridging by rules.
         reextract: As for `add`.
+        gone: Ids of documents that are deleted afterwards.
     """
     stand_ins = {task: StandIn(who_does(reasoner, task)) for task in TASKS}
     standing_in, snapshot, kept = ReasonerByTask(stand_ins), store.snapshot, KeptReplies(store.path)
@@ -111,11 +113,15 @@ async def rehearse(
     plan_retries(plan, snapshot, failed_documents(snapshot))
     async with deriver.keeping(kept):
         documents, _ = await deriver.derive(plan)
-    bridged, gone, touched = find_touched(plan, documents, snapshot, within=settings.bridge_within)
-    keys = touched | set(snapshot.pending.tolist())
-    shared = find_shared_entities(snapshot, keys, bridged, gone=gone, settings=settings)
-    with progress.stage("bridging", len(shared)) as done:
-        bridges, _ = await bridge_all(shared, reasoner=standing_in, journal=kept, progress=done)
+    coming, replaced, touched = find_touched(plan, documents, snapshot, within=settings.bridge_within)
+    deletion, _ = plan_deletion(gone, snapshot)
+    _, deleted, left = find_touched(deletion, [], snapshot, within=settings.bridge_within)
+    bridges: list[Bridge] = []
+    for keys, away in ((touched | set(snapshot.pending.tolist()), replaced), (left, replaced | deleted)):
+        shared = find_shared_entities(snapshot, keys, coming, gone=away, settings=settings)
+        with progress.stage("bridging", len(shared)) as done:
+            found, _ = await bridge_all(shared, reasoner=standing_in, journal=kept, progress=done)
+        bridges += found
     return Rehearsal(documents, bridges, stand_ins["extract"], stand_ins["bridge"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -255,6 +255,7 @@ class Index(OpenIndex):
         models: Mapping[str, AnyModel] | None = None,
         progress: bool | Listener = True,
         reextract: bool = False,
+        prune: bool = False,
     ) -> Estimate:
         """What `add` would take, before a cent is spent.
 
@@ -267,8 +268,12 @@ class Index(OpenIndex):
             models: By task, in the place of `model`: "extract" and "bridge" are priced each by its own.
             progress: As for `add`.
             reextract: As for `add`.
+            prune: As for `add`, however much of a folder's documents would go.
+
+        Raises:
+            InputError: With `prune`, when none of the documents is a folder.
         """
-        return loop.run(self._estimate(documents, model, models, progress, reextract=reextract))
+        return loop.run(self._estimate(documents, model, models, progress, reextract=reextract, prune=prune))
 
     async def _estimate(
         self,
@@ -278,19 +283,28 @@ class Index(OpenIndex):
         progress: bool | Listener,
         *,
         reextract: bool,
+        prune: bool,
     ) -> Estimate:
         from minirag.estimating import estimate, rehearse
         from minirag.loading import load
         from minirag.splitting import count_tokens
 
+        documents, folders = _with_folders(documents, is_pruned=prune)
+        seen = Seen()
+        items = await asyncio.to_thread(lambda: list(while_wanted(seen.watch(load(documents)))))
+        gone: list[str] = []
+        for folder in folders:
+            with suppress(InputError):  # one that cannot be read, from which `add` deletes nothing either
+                gone += find_gone(self._store.snapshot, folder, most=1.0, seen=seen)
         rehearsal = await rehearse(
-            await asyncio.to_thread(lambda: list(while_wanted(load(documents)))),
+            items,
             self._store,
             encoders=lambda: (self.encoder, self.aligner),
             reasoner=self.reasoner(model, Ledger(), models=models),
             settings=self.settings,
             progress=Progress(progress),
             reextract=reextract,
+            gone=gone,
         )
         return await asyncio.to_thread(
             estimate,
@@ -311,13 +325,7 @@ class Index(OpenIndex):
         max_cost: float | Budget | None,
         pruning: float | None,
     ) -> AddReport:
-        from minirag.loading import find_folders
-
-        folders: list[Path] = []
-        if pruning is not None:
-            documents, folders = find_folders(documents)
-            if not folders:
-                raise InputError(f"{REFUSED}none of the documents is a folder that is there")
+        documents, folders = _with_folders(documents, is_pruned=pruning is not None)
         seen = Seen()
         items = seen.watch(_load(documents, on_skip, Progress(progress)))
 
@@ -447,6 +455,24 @@ def open_to_estimate(
     with TemporaryDirectory() as scratch, Index(Path(scratch) / "empty.usearch", **arguments) as index:
         index._use_encoder(open_encoder(encoder, prices=arguments.get("prices")))  # a new file asks for its dimensions
         yield index
+
+
+def _with_folders(
+    documents: Source | Iterable[Source], *, is_pruned: bool
+) -> tuple[Source | Iterable[Source], list[Path]]:
+    """The documents, and the folders among them, where what is gone from these is to be deleted.
+
+    Raises:
+        InputError: If there is none.
+    """
+    if not is_pruned:
+        return documents, []
+    from minirag.loading import find_folders
+
+    several, folders = find_folders(documents)
+    if not folders:
+        raise InputError(f"{REFUSED}none of the documents is a folder that is there")
+    return several, folders
 
 
 def _load(

@@ -273,6 +273,19 @@ def plan_retries(plan: Plan, snapshot: Snapshot, document_ids: Sequence[str]) ->
             del plan.replaced[document_id]
 
 
+def plan_deletion(document_ids: Iterable[str], snapshot: Snapshot) -> tuple[Plan, list[str]]:
+    """Have these documents go; gives the ids that there are not, too."""
+    plan = Plan()
+    missing = []
+    for document_id in dict.fromkeys(document_ids):
+        found = snapshot.find_document(document_id)
+        if found is None:
+            missing.append(document_id)
+        else:
+            plan.replaced[document_id] = (snapshot.segments.index(found[0]), found[1])
+    return plan, missing
+
+
 def find_dead(
     snapshot: Snapshot, rows: Iterable[tuple[int, int]], names: Collection[int]
 ) -> dict[int, dict[str, NDArray[np.uint32]]]:

@@ -95,3 +95,20 @@ def test_an_estimate_heeds_what_is_derived_afresh(tmp_path: Path) -> None:
             ["1 document to index, 1 passage", "1 call: 1 for passages, 0 for 0 bridge entities"],
         )
         assert len(server.requests) == 1
+
+
+def test_an_estimate_heeds_what_is_pruned(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("a", "b", "c"):
+        (folder / f"{name}.md").write_text(f"{name} met Otto Vane.", encoding="utf-8")
+    told = ("index", folder, "--index", tmp_path / "a.usearch", "--model", "openai/any")
+    with Loopback(honest) as server:
+        named = ("--api-base", server.api_base, "--price", "1", "1")
+        assert run(*told, *named)[0] == 0
+        (folder / "c.md").unlink()
+        assert "call" not in run(*told, *named, "--estimate")[1]
+        assert "1 call: 0 for passages, 1 for 1 bridge entities" in run(*told, *named, "--estimate", "--prune")[1]
+        asked = len(server.requests)
+        assert run(*told, *named, "--prune")[0] == 0
+        assert len(server.requests) == asked + 1

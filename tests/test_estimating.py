@@ -8,7 +8,7 @@ import pytest
 from minirag import Document, Index
 from minirag.demo import load_documents
 from minirag.encoder import HostedEncoder
-from minirag.errors import LLMSetupError
+from minirag.errors import InputError, LLMSetupError
 from minirag.reasoner.offline import OfflineReasoner
 from minirag.splitting import count_tokens
 from tests.loopback import Loopback, Request, Served, honest, refusal, status
@@ -201,6 +201,30 @@ def test_replies_that_are_kept_do_not_count(tmp_path: Path) -> None:
         assert index.add(documents, progress=False).usage.calls == estimate.calls
         sent = sum(tokens_of(request, index) for request in server.requests)
         assert sent <= estimate.prompt_tokens <= 1.15 * sent
+
+
+def test_what_is_bridged_afresh_after_pruning_counts(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    for name in ("Ada", "Ben", "Cleo", "Dan"):
+        (folder / f"{name}.txt").write_text(f"{name} met Otto Vane in Karsund.", encoding="utf-8")
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        index.add(folder, progress=False)
+        for name in ("Cleo", "Dan"):
+            (folder / f"{name}.txt").unlink()
+        (folder / "Ben.txt").write_text("Ben met Otto Vane in Oslo.", encoding="utf-8")
+        asked = len(server.requests)
+        alone = index.estimate(folder, progress=False)
+        estimate = index.estimate(folder, progress=False, prune=True)
+        assert (alone.calls, alone.bridging_calls, alone.bridge_entities) == (2, 1, 2)
+        assert (estimate.calls, estimate.bridging_calls, estimate.bridge_entities) == (3, 2, 3)
+        report = index.add(folder, progress=False, prune=True)
+        assert sorted(Path(name).stem for name in report.deleted) == ["Cleo", "Dan"]
+        assert report.usage.calls == estimate.calls
+        sent = sum(tokens_of(request, index) for request in server.requests[asked:])
+        assert estimate.prompt_tokens == pytest.approx(sent, rel=0.01)
+        with pytest.raises(InputError, match="not pruned: none of the documents is a folder"):
+            index.estimate("Ada met nobody.", progress=False, prune=True)
 
 
 def test_of_a_changed_document_what_stayed_does_not_count(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from minirag.errors import BudgetExceededError
 from minirag.index import Index, open_to_estimate
 from minirag.models import OFFLINE
 from minirag.pruning import MOST, REFUSED
-from minirag.records import AddReport, Budget, DeleteReport, Failure, Prompts, Settings
+from minirag.records import AddReport, Budget, DeleteReport, Estimate, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.storage.journal import keeps_replies
 from minirag.storage.store import find_file
@@ -93,7 +93,10 @@ def index(
     if estimate:
         options = {"encoder": encoder, "settings": settings, "prompts": prompts}
         arguments = options | model_arguments(model, api_base, price)
-        _echo_estimate(paths, path, progress=shows_bars(quiet=quiet), reextract=reextract, **arguments)
+        bars = shows_bars(quiet=quiet)
+        _echo_estimate(
+            lambda opened: opened.estimate(paths, progress=bars, reextract=reextract, prune=prune), path, **arguments
+        )
         return
     require_index_place(path, "--index")
     with (
@@ -207,19 +210,12 @@ def _what_is_kept(opened: Index, *, goes: bool) -> str:
     return f"Interrupted. {one_line(str(opened.path))} {held}{replies}. Run the same command again{going_on}."
 
 
-def _echo_estimate(
-    paths: tuple[Path, ...],
-    path: Path,
-    *,
-    progress: bool,
-    reextract: bool,
-    **arguments: Any,  # noqa: ANN401
-) -> None:
+def _echo_estimate(estimating: Callable[[Index], Estimate], path: Path, **arguments: Any) -> None:  # noqa: ANN401
     """What `add` would take."""
     with open_to_estimate(path, **arguments) as opened:
         if arguments["model"] == OFFLINE and not is_hosted(opened.encoder):
             raise click.UsageError("--estimate needs a --model: offline indexing takes no calls")
-        found = opened.estimate(paths, progress=progress, reextract=reextract)
+        found = estimating(opened)
     extracting = found.calls - found.bridging_calls
     click.echo(f"{count(found.documents, 'document')} to index, {count(found.passages, 'passage')}")
     if found.calls:
