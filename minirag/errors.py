@@ -33,7 +33,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from minirag.redacting import one_line, redact
 from minirag.wording import dollars
+
+_LONGEST = 1_500  # characters of what is told of a model
 
 
 class MiniragError(Exception):
@@ -243,6 +246,9 @@ class TimeLimitError(MiniragError):
 class LLMError(MiniragError):
     """Something about the model or its provider.
 
+    Whoever raises it, its message is one line, of bounded length, without keys of the environment: it goes into
+    reports, logs and index files.
+
     Attributes:
         model: The model's name, as it was given.
     """
@@ -250,7 +256,7 @@ class LLMError(MiniragError):
     def __init__(self, model: str, message: str) -> None:
         """Put the model in front of the message."""
         self.model = model
-        super().__init__(f"{model}: {message}")
+        super().__init__(one_line(redact(f"{model}: {message}"), _LONGEST))
 
 
 class LLMSetupError(LLMError):

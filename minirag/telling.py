@@ -12,6 +12,7 @@ from typing import IO, Any
 import click
 
 from minirag.errors import IndexWriteError, MiniragError, OutputError
+from minirag.redacting import redact
 from minirag.wording import one_line
 
 FAILED, WRONG_USAGE, INTERRUPTED = 1, 2, 130
@@ -101,7 +102,7 @@ def _told(error: Exception) -> FailedError:
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename is not None else ""
         return FailedError(f"{place}{error.strerror} (--debug shows where)")
-    return FailedError(f"{type(error).__name__}: {error} (--debug shows where)")
+    return FailedError(f"{type(error).__name__}: {redact(str(error))} (--debug shows where)")
 
 
 def _is_closed_pipe(error: Exception) -> bool:

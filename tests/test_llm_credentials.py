@@ -13,9 +13,9 @@ import pytest
 from minirag.errors import LLMError, LLMSetupError
 from minirag.llm import LLM, Retries
 from minirag.llm.credentials import find_secrets, split_address
-from minirag.llm.redacting import redact
 from minirag.llm.transport import import_litellm
 from minirag.records import Ledger
+from minirag.redacting import redact
 from tests.loopback import Loopback, Request, Served, status
 from tests.test_llm import text
 

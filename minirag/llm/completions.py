@@ -10,8 +10,8 @@ from minirag.errors import LLMReplyError
 from minirag.llm.accepted import Message
 from minirag.llm.delimiting import disarm
 from minirag.llm.faults import Fault, fault_in_answer, misshapen
-from minirag.llm.redacting import one_line
 from minirag.llm.structured import storable_text
+from minirag.redacting import one_line
 
 
 def find_fault(completion: Any, sent: Sequence[str]) -> Fault | None:  # noqa: ANN401

@@ -18,7 +18,7 @@ _PLACEHOLDER = re.compile(  # given where a client wants a key and the server do
     r"|test(?:ing)?|token|true|unused|vllm|x+)",
     re.IGNORECASE,
 )
-_TELLING_NAME = re.compile(r"auth|key|token(?!iz)|secret|cookie|passw|credential|bearer", re.IGNORECASE)
+_TELLING_NAME = re.compile(r"auth|key|token(?!iz)|secret|cookie|passw|credential|bearer|jwt", re.IGNORECASE)
 _SCHEME = re.compile(r"\A[A-Za-z][\w-]*\s+(?=\S)")  # in front of a credential (RFC 9110)
 _MOST_NESTED = 8  # mappings and lists in one another that are looked into
 

@@ -15,8 +15,8 @@ from typing import Any, Literal
 
 from minirag.llm.credit import tells_no_credit
 from minirag.llm.echoes import without_echoes
-from minirag.llm.redacting import one_line, redact, shown
 from minirag.llm.waits import asked_wait
+from minirag.redacting import one_line, redact, shown
 
 FaultKind = Literal[
     "setup",

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 from minirag.errors import LLMError, LLMSetupError
 from minirag.llm.caching import mark_constant
+from minirag.redacting import one_line, redact
 
 Messages = Sequence[Mapping[str, str]]
 Answering = Callable[[list[dict[str, str]]], str | Awaitable[str]]
@@ -116,9 +117,11 @@ class FunctionTransport:
         except Exception as error:
             if isinstance(error, LLMError) or _is_of_provider(error):
                 raise
-            raise LLMSetupError(self._name, f"raised {type(error).__name__}: {error}") from error
+            raise LLMSetupError(self._name, f"raised {type(error).__name__}: {_told(str(error))}") from error
         if not isinstance(text, str):
-            raise LLMSetupError(self._name, f"gave {type(text).__name__} {text!r:.100}, not the text of a reply")
+            raise LLMSetupError(
+                self._name, f"gave {type(text).__name__} {_told(repr(text), 100)}, not the text of a reply"
+            )
         message = SimpleNamespace(content=text, refusal=None, tool_calls=None)
         return SimpleNamespace(choices=[SimpleNamespace(message=message, finish_reason="stop")], usage=None)
 
@@ -153,6 +156,10 @@ class FunctionTransport:
 
         threading.Thread(target=work, name="minirag-function", daemon=True).start()
         return await asyncio.wrap_future(done)
+
+
+def _told(text: str, limit: int = 300) -> str:
+    return one_line(redact(text), limit)  # in this order: half a key is none that could be found
 
 
 def _is_of_provider(error: Exception) -> bool:

@@ -18,12 +18,12 @@ from minirag.llm.faults import Fault, FaultError, find_page, read_fault
 from minirag.llm.outages import Outage
 from minirag.llm.pacing import Gate, Outcome
 from minirag.llm.rates import Rates
-from minirag.llm.redacting import redact
 from minirag.llm.retrying import Retries, retry
 from minirag.llm.silence import Silence
 from minirag.llm.transport import MissingSetupError
 from minirag.llm.usage import estimate_usage, read_usage
 from minirag.records import Ledger, Usage
+from minirag.redacting import redact
 from minirag.wording import did_you_mean
 
 _log = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from typing import Any
 
 from minirag.llm.accounting import Shape
 from minirag.llm.completions import first_of, thoughts_of
-from minirag.llm.redacting import shown
 from minirag.llm.tokens import estimate_tokens
 from minirag.records import Usage
+from minirag.redacting import shown
 
 # What was written to the cache, as OpenAI, LiteLLM and Anthropic call it; LiteLLM counts it among the tokens sent.
 _WRITTEN = ("cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens")
