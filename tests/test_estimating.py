@@ -235,3 +235,13 @@ def test_of_a_changed_document_what_stayed_does_not_count(tmp_path: Path) -> Non
         index.add(long, progress=False)
         estimate = index.estimate(changed, progress=False)
         assert estimate.calls == index.add(changed, progress=False).usage.calls == 1 < estimate.passages
+
+
+def test_what_several_documents_say_counts_once(tmp_path: Path) -> None:
+    copies = [Document(name, "Ada Holm was born in Bergen. She sailed.") for name in "abcde"]
+    with Loopback(honest) as server, Index(tmp_path / "a.usearch", api_base=server.api_base, **UNPRICED) as index:
+        for documents in (copies, [Document("renamed", copies[0].text)]):
+            estimate = index.estimate(documents, progress=False)
+            extracting = estimate.calls - estimate.bridging_calls
+            assert extracting == (1 if documents is copies else 0)
+            assert index.add(documents, progress=False).usage.calls == estimate.calls
