@@ -17,9 +17,10 @@ from minirag.errors import InputError
 from minirag.evaluation import measuring, readme
 from minirag.evaluation.encoders import find_runs
 from minirag.evaluation.measured_files import read_measured
+from minirag.evaluation.measuring import BUILDING, read_building
 from minirag.evaluation.readme import BEGIN, END, SUMMARY, render, replace_section
 from minirag.evaluation.results import QuestionResult, Run, write_runs
-from minirag.evaluation.summaries import find_missing, summarise
+from minirag.evaluation.summaries import find_building, find_missing, summarise
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
@@ -49,11 +50,14 @@ def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
     assert CliRunner().invoke(measuring.main, command).exit_code == 0
     files = sorted(folder.glob("*.json"))
     runs, _ = read_measured(files)
-    assert len(files) == len(runs) == 7 + 12 + 4 + 3 + 3
+    assert len(files) - 1 == len(runs) == 7 + 12 + 4 + 3 + 3
+    (took,) = read_building(folder / BUILDING).items()
+    assert (took[0], 0 < took[1] < 600) == ("2wiki", True)
     assert {run.dataset for run in runs} == {"2wiki"}
     again = CliRunner().invoke(measuring.main, command)
     assert (again.exit_code, sorted(folder.glob("*.json"))) == (0, files)
     assert read_measured(files)[0] == runs
+    assert dict([took]) == read_building(folder / BUILDING)
 
     other = shutil.copytree(SHIPPED, tmp_path / "other")
     config = json.loads((other / "config.json").read_text(encoding="utf-8"))
@@ -80,6 +84,51 @@ def test_measured_by_one_command_and_written_by_another(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "measured.json").read_text(encoding="utf-8"))["bench"] is None
     assert "| `indexrag`, other/one " in written
     assert written == replace_section(written, render(summarise(files, find_runs(folder))))
+
+
+def test_goals_that_are_missed_are_named() -> None:
+    summary = json.loads(SUMMARY.read_text(encoding="utf-8"))
+
+    fitting = [{**run, "retrieval_seconds": 0.015, "index_bytes": 4417 * run["passages"]} for run in summary["runs"]]
+    reached = render({**summary, "runs": fitting})
+    assert reached.count("It is reached everywhere.") == 2
+    slow, large = {"retrieval_seconds": 0.0151}, {"index_bytes": 4419 * 7104}
+    runs = [
+        run
+        | (slow if (run["dataset"], run["strategy"], run["options"]) == ("hotpotqa", "kirag", {}) else {})
+        | (large if run["dataset"] == "musique" else {})
+        for run in fitting
+    ]
+    missed = render({**summary, "runs": runs})
+    assert "15 ms, a twentieth of the 0.30 s" in missed
+    assert "It is missed on HotpotQA by `kirag`; all else reaches it." in missed
+    assert "| **`kirag`**                            | 15.0  | 15.1     | 15.0    |" in missed
+    assert "It is missed on MuSiQue." in missed
+    untimed = render({**summary, "runs": [{**run, "retrieval_seconds": None} for run in summary["runs"]]})
+    assert "Retrieval alone" not in untimed
+
+
+def test_building_times_are_those_that_were_measured_and_not_those_in_files_of_runs(tmp_path: Path) -> None:
+    settings = {"index": {"facts": 20, "seconds": 1.5}, "options": {}, "encoder": "e"}
+    run = Run("2wiki", "naive", "offline", (QuestionResult("q1", ranks=(1,)),), 50_000, 10, settings)
+    write_runs([run], tmp_path / "run.json")
+    row = "| 2Wiki |       10 |             2.0 |       0.1 |           5,000 | "
+    unknown = render(summarise([tmp_path / "run.json"]))
+    assert f"{row}          – |" in unknown
+    (tmp_path / BUILDING).write_text('{"building": {"2wiki": 1234.5}}', encoding="utf-8")
+    summary = summarise([tmp_path / "run.json", tmp_path / BUILDING])
+    assert f"{row}      1,234 |" in render(summary)
+    kept = json.loads(SUMMARY.read_text(encoding="utf-8"))
+    assert find_building({**kept, "building": {}}, "2wiki") == kept["bench"]["measurements"][1]["details"]["seconds"]
+    assert find_building({**kept, "building": {}}, "hotpotqa") is None
+    assert find_building({**kept, "building": {"2wiki": 2.0}}, "2wiki") == 2.0
+    (tmp_path / BUILDING).write_text('{"building": []}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"building\.json: is no building\.json: building: "):
+        summarise([tmp_path / BUILDING])
+
+
+def test_no_hits_are_kept() -> None:
+    assert "hit" not in SUMMARY.read_text(encoding="utf-8")
 
 
 def test_data_that_is_not_there(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """All that the README's results are made of, by one command that may be stopped and started again at any time.
 
 `python -m minirag.evaluation.measuring DATA FOLDER` measures the data sets `2wiki`, `hotpotqa`, `musique` and
-`2wiki_llm_triples` in DATA, as far as they are there, and keeps everything in FOLDER: an index of each, a file for each
-run, the bench, and the growth; with `--encoder`, the runs of encoders that the shipped one is compared with, too.
-`python -m minirag.evaluation.readme README.md FOLDER` then writes the README's section.
+`2wiki_llm_triples` in DATA, as far as they are there, and keeps everything in FOLDER: an index of each and how long it
+took, a file for each run, the bench, and the growth; with `--encoder`, the runs of encoders that the shipped one is
+compared with, too. `python -m minirag.evaluation.readme README.md FOLDER` then writes the README's section.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from time import perf_counter
 
 import click
 
 from minirag.errors import OutputError
 from minirag.evaluation.bench import describe_machine, run_bench
+from minirag.evaluation.checking import read_checked
 from minirag.evaluation.datasets import Dataset, load_dataset
 from minirag.evaluation.encoders import measure_encoder
 from minirag.evaluation.runs import build_index, evaluate, save_run
@@ -29,6 +31,7 @@ from minirag.telling import Script
 PARTS_OF_IT = ("quality", "encoders", "speed", "growth")
 DATASETS = ("2wiki", "hotpotqa", "musique")
 WITH_TRIPLES = "2wiki_llm_triples"
+BUILDING = "building.json"
 
 # Each with its name in the tables.
 READ: tuple[tuple[str, Variant], ...] = (
@@ -76,9 +79,30 @@ def measure_quality(data: Path, folder: Path, *, limit: int | None = None, progr
     for name in (*DATASETS, WITH_TRIPLES):
         if (data / name).exists():
             dataset, path = load_dataset(data / name), folder / f"{name}.usearch"
-            build_index(dataset, path, model=OFFLINE, progress=progress)
+            _build(dataset, path, folder, progress=progress)
             for variant, read in _variants(name):
                 _measure(dataset, path, variant, folder, read=read, limit=limit, progress=progress)
+
+
+def _build(dataset: Dataset, path: Path, folder: Path, *, progress: bool) -> None:
+    """The index, and how long it took, where it was made in one go."""
+    began = perf_counter()
+    built = build_index(dataset, path, model=OFFLINE, progress=progress)
+    seconds = perf_counter() - began
+    if len(built.added) == len(dataset.documents):
+        output = folder / BUILDING
+        earlier = read_building(output) if output.exists() else {}
+        write_text(output, json.dumps({"building": {**earlier, dataset.name: seconds}}, indent=1) + "\n")
+
+
+def read_building(path: Path) -> dict[str, float]:
+    """Seconds that building an index took, by data set, as `measure_quality` leaves them.
+
+    Raises:
+        InputError: If the file cannot be read or is not of that form.
+    """
+    found: dict[str, dict[str, float]] = read_checked(path, dict[str, dict[str, float]], f"is no {BUILDING}")
+    return found.get("building", {})
 
 
 def _variants(name: str) -> Iterator[tuple[Variant, bool]]:
@@ -134,7 +158,7 @@ def measure_encoders(
     for name in DATASETS:
         if (data / name).exists():
             dataset, path = load_dataset(data / name), folder / f"{name}.usearch"
-            build_index(dataset, path, model=OFFLINE, progress=progress)
+            _build(dataset, path, folder, progress=progress)
             for encoder in encoders:
                 measure_encoder(dataset, path, encoder, folder, limit=limit, progress=progress)
 
@@ -144,7 +168,7 @@ def measure_growth(data: Path, folder: Path, sizes: Sequence[int], *, progress: 
     source = _first(data)
     index = folder / f"{source.name}.usearch"
     dataset = load_dataset(source)
-    build_index(dataset, index, model=OFFLINE, progress=progress)
+    _build(dataset, index, folder, progress=progress)
     machine = describe_machine()
     run_scaling(dataset, folder / "growth.json", index=index, sizes=sizes, progress=progress, machine=machine)
 

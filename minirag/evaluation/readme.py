@@ -8,7 +8,7 @@ README's two marks. Without a FOLDER the section is written from the summary tha
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +19,16 @@ from minirag.evaluation.encoders import STRATEGIES, find_runs
 from minirag.evaluation.measuring import DATASETS, PARTS, READ, TRIPLES, WITH_TRIPLES
 from minirag.evaluation.report.published import KIRAG, figure_of
 from minirag.evaluation.results import DEPTHS, format_table
-from minirag.evaluation.scaling import Scaling
 from minirag.evaluation.sections import Marks, write_both
-from minirag.evaluation.summaries import COMPARED, Summary, find_missing, find_run, summarise
+from minirag.evaluation.speed_section import render_speed
+from minirag.evaluation.summaries import COMPARED, NAMES, Summary, find_missing, find_run, summarise, tabulate
 from minirag.evaluation.variants import Variant
-from minirag.storage.vectors import EXACT_LIMIT
 from minirag.telling import Script
 
 SUMMARY = Path(__file__).with_name("measured.json")
 BEGIN = "<!-- measured: begin. Written by `python -m minirag.evaluation.readme`, do not edit -->"
 END = "<!-- measured: end -->"
 MARKS = Marks(BEGIN, END)
-_NAMES = {"2wiki": "2Wiki", "hotpotqa": "HotpotQA", "musique": "MuSiQue"}
 
 
 # --- the section ---------------------------------------------------------------------------------------------------
@@ -39,15 +37,14 @@ _NAMES = {"2wiki": "2Wiki", "hotpotqa": "HotpotQA", "musique": "MuSiQue"}
 def render(measured: Summary) -> str:
     """The section's Markdown, without the marks."""
     parts = [_conditions(measured), _quality(measured), _parts(measured), _triples(measured), _encoders(measured)]
-    parts += [_speed(measured), _growth(measured)]
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(part for part in (*parts, *render_speed(measured)) if part)
 
 
 def _conditions(measured: Summary) -> str:
     machine = (measured["bench"] or measured["scaling"] or {"machine": {}})["machine"]
     runs = [run for run in measured["runs"] if run["dataset"] in DATASETS]
     encoders = ", ".join(dict.fromkeys(run["encoder"] for run in runs))
-    sizes = {_NAMES[run["dataset"]]: (run["questions"], run["passages"]) for run in runs}
+    sizes = {NAMES[run["dataset"]]: (run["questions"], run["passages"]) for run in runs}
     told = ", ".join(f"{name} {count:,} over {passages:,} passages" for name, (count, passages) in sizes.items())
     where = f", on {machine['cores']} cores of an {machine['processor']}" if machine else ""
     return (
@@ -58,14 +55,16 @@ def _conditions(measured: Summary) -> str:
 
 
 def _quality(measured: Summary) -> str:
-    table = _table(measured, READ, DATASETS, _recalls)
+    table = tabulate(measured, READ, DATASETS, _recalls)
     theirs = " / ".join(f"{figure_of(name, 'KiRAG', 'recall@5'):g}" for name in DATASETS)
-    answers = _table(measured, READ, DATASETS, _answers)
+    answers = tabulate(measured, READ, DATASETS, _answers)
     return "\n\n".join(
         [
             table,
             f"{KIRAG} reports {theirs} at recall@5.",
             _differences(measured),
+            "All gold passages among the first five, and the mean reciprocal rank of the first one, in percent:",
+            tabulate(measured, READ, DATASETS, _all_gold),
             "Exact match / F1 of the offline reader, which is where an LLM belongs:",
             answers,
         ]
@@ -78,7 +77,7 @@ def _differences(measured: Summary) -> str:
         found = {each["dataset"]: each for each in measured["comparisons"] if each["of"] == second}
         if found:
             rows.append([f"`{second}` above `{first}`", *(_difference(found.get(name)) for name in DATASETS)])
-    head = ["recall@5, points (95 % interval)", *(_NAMES[name] for name in DATASETS)]
+    head = ["recall@5, points (95 % interval)", *(NAMES[name] for name in DATASETS)]
     return format_table(head, rows, left=len(head))
 
 
@@ -91,7 +90,7 @@ def _difference(found: Summary | None) -> str:
 
 
 def _parts(measured: Summary) -> str:
-    rows = _table(measured, (("`kirag`", Variant("kirag")), *PARTS), DATASETS, _recalls)
+    rows = tabulate(measured, (("`kirag`", Variant("kirag")), *PARTS), DATASETS, _recalls)
     return f"What each part of `kirag` contributes (`--no-read`, with the options in the table):\n\n{rows}"
 
 
@@ -120,7 +119,7 @@ def _encoders(measured: Summary) -> str:
             # Of the shipped one the copies, too, where they were measured: a copy's graph is made in one go.
             found = {run["dataset"]: run for run in of_it if run["encoder"] == encoder}
             rows.append([f"`{strategy}`, {encoder}", *(_recalls(found.get(name)) for name in DATASETS)])
-    table = format_table(["", *(_NAMES[name] for name in DATASETS)], rows, left=1 + len(DATASETS))
+    table = format_table(["", *(NAMES[name] for name in DATASETS)], rows, left=1 + len(DATASETS))
     return (
         "What the training of the encoder brings (`python -m minirag.evaluation.measuring DATA runs --part encoders "
         "--encoder FOLDER…`, over copies of the same indexes). `untrained` is the base; the others were trained as the "
@@ -130,69 +129,7 @@ def _encoders(measured: Summary) -> str:
     )
 
 
-def _speed(measured: Summary) -> str:
-    bench = measured["bench"]
-    if bench is None:
-        return ""
-    rows = [
-        [
-            each["what"],
-            _figure(each["measured"], each["unit"]),
-            f"{each['bound']} {_figure(each['limit'], each['unit'])}",
-            ", ".join(f"{key.replace('_', ' ')} {_number(value)}" for key, value in each["details"].items()),
-        ]
-        for each in bench["measurements"]
-    ]
-    dataset = bench["dataset"]
-    table = format_table(["", "measured", "asked", "behind it"], rows, left=4)
-    goals = _goals(measured)
-    return (
-        f"Speed and size (`minirag bench {dataset}`; both sides of a ratio by turns in one run):\n\n{table}\n\n{goals}"
-    )
-
-
-def _goals(measured: Summary) -> str:
-    """IndexRAG's reported figures beside ours, whichever way that turns out."""
-    run = find_run(measured, "2wiki", Variant("indexrag"))
-    seconds, size, passages = (figure_of("2wiki", "IndexRAG", m) for m in ("retrieval seconds", "index MB", "passages"))
-    if run is None or not run["retrieval_seconds"] or seconds is None or size is None or passages is None:
-        return ""
-    ours, theirs = run["index_bytes"] / run["passages"], 1e6 * size / passages
-    taken = run["retrieval_seconds"]
-    return (
-        f"IndexRAG's paper reports {seconds:.2f} s a retrieval and {size:g} MB for {passages:,.0f} passages of 2Wiki. "
-        f"Here `indexrag` retrieves in {1000 * taken:.1f} ms, {seconds / taken:.0f} times as fast (another machine, "
-        f"other vectors), and the index takes {ours:,.0f} bytes a passage against {theirs:,.0f}, "
-        f"{100 * ours / theirs:.0f} % of it, with triples, texts and postings in it."
-    )
-
-
-def _growth(measured: Summary) -> str:
-    if measured["scaling"] is None:
-        return ""
-    scaling = Scaling.from_dict(measured["scaling"])
-    return (
-        f"Growth (`minirag bench {scaling.dataset} --scaling growth.json`; synthetic vectors around the real ones, "
-        f"without encoding):\n\n{scaling.table()}\n\nUp to {EXACT_LIMIT:,} units an index is searched exactly: "
-        "that misses nothing, and takes a small part of what encoding the question does. Beyond, facts and bridging "
-        "facts are searched by the graph, unless so many are asked for that looking at all takes hardly longer; "
-        "passages always exactly."
-    )
-
-
 # --- cells ---------------------------------------------------------------------------------------------------------
-
-
-def _table(
-    measured: Summary,
-    variants: Sequence[tuple[str, Variant]],
-    datasets: Sequence[str],
-    cell: Callable[[Summary | None], str],
-) -> str:
-    rows = [[label, *(cell(find_run(measured, name, variant)) for name in datasets)] for label, variant in variants]
-    shown = [row for row in rows if any(each != "–" for each in row[1:])]
-    head = ["", *(_NAMES[name] for name in datasets)]
-    return format_table(head, shown, left=len(head))
 
 
 def _recalls(run: Summary | None) -> str:
@@ -201,18 +138,14 @@ def _recalls(run: Summary | None) -> str:
     return " / ".join(f"{100 * run['recall'][str(k)]:.1f}" for k in DEPTHS)
 
 
+def _all_gold(run: Summary | None) -> str:
+    if run is None or run["all_gold_at_5"] is None:
+        return "–"
+    return f"{100 * run['all_gold_at_5']:.1f} / {100 * run['mrr']:.1f}"
+
+
 def _answers(run: Summary | None) -> str:
     return "–" if run is None or run["em"] is None else f"{100 * run['em']:.1f} / {100 * run['f1']:.1f}"
-
-
-def _figure(value: float, unit: str) -> str:
-    return f"{value:.2f} {unit}" if unit == "×" else f"{value:.1f} {unit}"
-
-
-def _number(value: float | None) -> str:
-    if value is None:
-        return "unknown"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.1f}"
 
 
 # --- the files -----------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+_FASTER, _SMALLER = 20, 3  # what minirag means to be than IndexRAG's reported figures
 Family = Literal["2WikiMultiHopQA", "HotpotQA", "MuSiQue"]
 KIRAG = "KiRAG, arXiv 2502.18397 (335M encoder, 8B LLM, larger corpora)"
 INDEXRAG = "IndexRAG, arXiv 2603.16415 (gpt-4o-mini, text-embedding-3-small)"
@@ -77,3 +78,15 @@ def figure_of(dataset: str, system: str, metric: str) -> float | None:
     """One of them; None where there is none."""
     found = (figure.value for figure in figures_for(dataset) if (figure.system, figure.metric) == (system, metric))
     return next(found, None)
+
+
+def seconds_goal(dataset: str) -> float | None:
+    """Seconds that a retrieval may take: a twentieth of what IndexRAG's paper reports; None where that is nothing."""
+    theirs = figure_of(dataset, "IndexRAG", "retrieval seconds")
+    return None if theirs is None else theirs / _FASTER
+
+
+def bytes_goal(dataset: str) -> float | None:
+    """Bytes that an index may take a passage: a third of what that paper reports; likewise."""
+    size, passages = (figure_of(dataset, "IndexRAG", metric) for metric in ("index MB", "passages"))
+    return None if size is None or not passages else 1e6 * size / passages / _SMALLER
