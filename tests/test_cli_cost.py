@@ -162,6 +162,10 @@ def test_an_evaluation_stops_at_a_cost_and_goes_on(notes: Path, monkeypatch: pyt
             if some.exit_code == 0:
                 break
             some = run(*asked, "--max-cost", "0.1")
+        sent = len(server.requests)
+        again = run(*asked, "--ask-above", "0")  # all of it is kept: there is nothing to be said or asked
+        assert (again.exit_code, again.stderr, len(server.requests)) == (0, "", sent)
+        assert again.stdout == some.stdout
     assert some.exit_code == 0
     assert RUN.findall(some.stdout) == ["naive", "indexrag"]
     assert server.tasks().count("extract") == 4

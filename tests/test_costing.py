@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from minirag import Index, ask
+from minirag import Document, Index, ask
 from minirag.evaluation.costing import forecast
-from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.datasets import Dataset, load_dataset
+from minirag.evaluation.runs import build_index, evaluate
 from minirag.evaluation.variants import Variant
 from minirag.records import Prompts, TaskPrompt
 from minirag.splitting import count_tokens
-from tests.loopback import Loopback, honest
+from tests.loopback import Loopback, Request, Served, honest, refusal
 
 DEMO = load_dataset(Path(__file__).parents[1] / "minirag" / "demo")
 PRICED = "openai/gpt-4o-mini"
@@ -130,3 +133,37 @@ def test_a_question_sends_what_was_forecast(tmp_path: Path, own: bool) -> None:
                 texts += [json.dumps({"response_format": body["response_format"]}) for body in bodies]
                 sent = sum(count_tokens(tokenizer, text) for text in texts)
                 assert sent <= told.tokens - reply * told.calls <= 1.15 * sent
+
+
+def test_what_is_kept_is_not_paid_for_again(tmp_path: Path) -> None:
+    """Neither indexing nor a question, unless the index would be another one by the time that it is asked."""
+    path, folder = tmp_path / "x.usearch", tmp_path / "runs"
+    folder.mkdir()
+    variants = [Variant("naive"), Variant("indexrag", {"k_b": 1}), Variant("kirag")]
+
+    def left(dataset: Dataset = DEMO, **given: Any) -> list[tuple[str, int]]:  # noqa: ANN401
+        found = forecast(dataset, path, variants, **{"resume": folder, **NAMED, **named, **given})
+        return [(each.what, each.calls) for each in found]
+
+    def refuse(request: Request) -> Served:
+        return refusal() if DEMO.questions[0].text in request.prompt else honest(request)
+
+    with Loopback(refuse) as server:
+        named: dict[str, Any] = {"model": "openai/any", "api_base": server.api_base, "api_key": "none"}
+        assert [what for what, _ in left()][1:] == [
+            *("10 questions by naive", "10 questions by indexrag (k_b=1)", "10 questions by kirag"),
+        ]
+        build_index(DEMO, path, progress=False, **named)
+        with Index(path, mode="r", **named) as index:
+            evaluate(DEMO, index, strategy="naive", resume=folder, progress=False)
+            evaluate(DEMO, index, strategy="indexrag", limit=4, seed=7, resume=folder, progress=False, k_b=1)
+        told = [("1 of 10 questions by naive", 1), ("6 of 10 questions by indexrag (k_b=1)", 6)]
+        assert left()[:2] == told
+        assert left(limit=4, seed=7)[-1:] == [("4 questions by kirag", 24)]
+        assert ("10 questions by naive", 10) in left(resume=tmp_path / "elsewhere")
+        assert ("10 questions by naive", 10) in left(model="openai/another")
+        assert left(replace(DEMO, documents=()))[:2] == told
+        moved = replace(DEMO, documents=(replace(DEMO.documents[0], metadata={"year": 1}), *DEMO.documents[1:]))
+        assert left(moved)[0] == ("10 questions by naive", 10)
+        more = replace(DEMO, documents=(*DEMO.documents, Document("new", "Oslo is a city.", "Oslo")))
+        assert left(more)[1] == ("10 questions by naive", 10)

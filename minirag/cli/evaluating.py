@@ -275,8 +275,8 @@ def _forecast(
 ) -> Iterable[Forecast]:
     from minirag.evaluation.costing import forecast
 
-    limits = {"limit": settings["limit"], "read": settings["read"], "progress": progress}
-    return forecast(dataset, place, variants, **limits, **arguments)
+    limits = {name: settings[name] for name in ("limit", "seed", "read")}
+    return forecast(dataset, place, variants, resume=settings["folder"], progress=progress, **limits, **arguments)
 
 
 def _require_prices(expected: Sequence[Forecast]) -> None:

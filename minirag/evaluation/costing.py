@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from minirag.encoder import is_hosted, price_of
 from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.metrics import mean
+from minirag.evaluation.runs import count_unanswered
 from minirag.evaluation.variants import Variant
 from minirag.index import Index, open_to_estimate
 from minirag.models import INDEXING, OFFLINE, TASKS, Models
+from minirag.planning import failed_documents, plan_batch, plan_retries
 from minirag.reasoner import Reasoner, who_does
 from minirag.reasoner.by_llm import LLMReasoner
 from minirag.records import Ledger, Task, Thinking, Usage
@@ -59,7 +61,9 @@ def forecast(
     models: Mapping[str, str] | None = None,
     encoder: str | Path | None = None,
     limit: int | None = None,
+    seed: int = 0,
     read: bool = True,
+    resume: str | Path | None = None,
     progress: bool = True,
     **llm_options: Any,  # noqa: ANN401
 ) -> tuple[Forecast, ...]:
@@ -74,7 +78,9 @@ def forecast(
         models: By task, in the place of `model`.
         encoder: As for `Index`.
         limit: How many of the questions.
+        seed: Which ones.
         read: Whether answers are read.
+        resume: As for `evaluate`: what it holds is not asked again.
         progress: Show a bar.
         llm_options: As for `Index`.
     """
@@ -86,13 +92,28 @@ def forecast(
         found = [] if not dataset.documents else [_indexing(dataset, index, payers, progress=progress)]
         count = partial(count_tokens, index.encoder.tokenizer)
         questions = len(dataset.questions) if limit is None else min(limit, len(dataset.questions))
+        kept = resume if resume is not None and _stays(index, dataset) else None
         length = round(mean(count(document.text) for document in dataset.documents[:_SAMPLE])) or 4 * _FACT
         reasoner = index.reasoner(None, Ledger())
         for variant in variants:
             constant = partial(_constant, reasoner, count)
             asked = _asked(variant, constant, passage=min(length, 256), read=read, by_model=payers.calls)
-            found.append(payers.price(f"{questions:,} questions by {variant.name}", questions, asked))
+            left, told = questions, f"{questions:,}"
+            if kept is not None:
+                left = count_unanswered(dataset, index, variant, resume=kept, limit=limit, seed=seed, read=read)
+                told = told if left == questions else f"{left:,} of {questions:,}"
+            found.append(payers.price(f"{told} questions by {variant.name}", left, asked))
     return tuple(each for each in found if each.calls)
+
+
+def _stays(index: Index, dataset: Dataset) -> bool:
+    """Whether indexing the corpus would change nothing: results of another state of the index do not count."""
+    if not dataset.documents:
+        return True
+    snapshot = index.snapshot
+    plan = plan_batch(dataset.documents, snapshot, reextract=False)
+    plan_retries(plan, snapshot, failed_documents(snapshot))
+    return not (plan.documents or plan.relabelled or len(snapshot.pending))
 
 
 class _Payers:

@@ -85,7 +85,7 @@ class ResultLog:
         self.unfinished: dict[str, Unfinished] = {}
         with ExitStack() as opening:
             opening.enter_context(only_writer(self.path, otherwise=_ELSEWHERE))
-            lines, self._length = self._read()
+            lines, self._length = _read(self.path)
             if lines:
                 self._check(lines[0], json.loads(json.dumps(conditions)))
                 self._take(lines[1:])
@@ -145,23 +145,6 @@ class ResultLog:
         kept = ". What it holds is kept, and the same run goes on from there" if self.done or self._length else ""
         return OutputError(self.path, f"cannot be written: {reason_of(error)}{kept}")
 
-    def _read(self) -> tuple[list[dict[str, Any]], int]:
-        """The whole lines, and how many bytes they take."""
-        if not self.path.exists():
-            return [], 0
-        if not self.path.is_file():  # of a device or a pipe there might be no end
-            raise InputError(f"{self.path}: is no file of results that a run left, but a folder or a device")
-        try:
-            data = self.path.read_bytes()
-            length = data.rfind(b"\n") + 1
-            lines = [json.loads(line) for line in data[:length].split(b"\n")[:-1]]
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.path}: is no file of results that a run left: {error}") from error
-        # Whatever else somebody keeps in the file is not cut off as a torn line.
-        if data and not data.startswith(HEAD):
-            raise InputError(f"{self.path}: is no file of results that a run left")
-        return lines, length
-
     def _take(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Keep what concerns the questions of this run, as they are now."""
         for line in lines:
@@ -182,6 +165,35 @@ class ResultLog:
         if differing:
             told = "; ".join(f"{key} {found.get(key)!r}, now {conditions.get(key)!r}" for key in differing)
             raise InputError(f"{self.path}: holds results of another run ({told}). Delete it, or give another file")
+
+
+def find_answered(path: str | Path, questions: Sequence[Question]) -> frozenset[str]:
+    """The ids of the questions, as they are now, that a log holds results of; it may be written meanwhile.
+
+    Raises:
+        InputError: If there is a file that is no log.
+    """
+    found = (line for line in _read(Path(path))[0][1:] if "result" in line)
+    kept = {(line["result"]["id"], line["question"]) for line in found}
+    return frozenset(question.id for question in questions if (question.id, _digest(question)) in kept)
+
+
+def _read(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The whole lines, and how many bytes they take."""
+    if not path.exists():
+        return [], 0
+    if not path.is_file():  # of a device or a pipe there might be no end
+        raise InputError(f"{path}: is no file of results that a run left, but a folder or a device")
+    try:
+        data = path.read_bytes()
+        length = data.rfind(b"\n") + 1
+        lines = [json.loads(line) for line in data[:length].split(b"\n")[:-1]]
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: is no file of results that a run left: {error}") from error
+    # Whatever else somebody keeps in the file is not cut off as a torn line.
+    if data and not data.startswith(HEAD):
+        raise InputError(f"{path}: is no file of results that a run left")
+    return lines, length
 
 
 def _digest(question: Question) -> str:

@@ -13,8 +13,9 @@ from minirag.errors import InputError
 from minirag.evaluation.asking import Asking
 from minirag.evaluation.datasets import Dataset, Question, describe_question
 from minirag.evaluation.results import Run, write_runs
-from minirag.evaluation.resuming import ResultLog, log_in, name_run
+from minirag.evaluation.resuming import ResultLog, find_answered, log_in, name_run
 from minirag.evaluation.scoring import DEFAULT, Scoring, scorer
+from minirag.evaluation.variants import Variant
 from minirag.index import Index
 from minirag.records import AddReport, Budget, IndexInfo
 from minirag.storage.store import is_there
@@ -130,9 +131,7 @@ def evaluate(
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
     conditions = asking.describe() | {"dataset": dataset.name, **_describe_encoder(index, info)}
-    described, versions = _describe_index(index, info), library_versions()
-    content = {"index_model": info.model, "index_content": described["content"]}
-    kept = conditions | content | {"minirag": versions.get("minirag")}
+    kept = conditions | _describe_state(index, info)
     path = None if resume is None else log_in(resume, kept)
     with nullcontext() if path is None else ResultLog(path, conditions=kept, questions=questions) as log:
         results = asking.ask_all(questions, log=log, concurrency=concurrency, progress=progress)
@@ -144,9 +143,46 @@ def evaluate(
         results=results,
         index_bytes=info.bytes,
         passages=info.passages,
-        settings=conditions | drawn | {"index_model": info.model, "index": described},
-        versions=versions,
+        settings=conditions | drawn | {"index_model": info.model, "index": _describe_index(index, info)},
+        versions=library_versions(),
     )
+
+
+def count_unanswered(
+    dataset: Dataset,
+    index: Index,
+    variant: Variant,
+    *,
+    resume: str | Path,
+    limit: int | None = None,
+    seed: int = 0,
+    read: bool = True,
+) -> int:
+    """How many questions `evaluate` would ask with these arguments, as `resume` has no results of them.
+
+    Args:
+        dataset: As for `evaluate`; likewise all others, but for `variant`.
+        index: Open, as it will be when they are asked.
+        variant: The strategy with its options.
+        resume: See `evaluate`.
+        limit: See `evaluate`.
+        seed: See `evaluate`.
+        read: See `evaluate`.
+
+    Raises:
+        InputError: If the file of results is none.
+    """
+    questions, info = dataset.sample(limit, seed=seed).questions, index.info()
+    asking = Asking(index, variant.strategy, None, variant.k, read, variant.options, DEFAULT)
+    conditions = asking.describe() | {"dataset": dataset.name, **_describe_encoder(index, info)}
+    path = log_in(resume, conditions | _describe_state(index, info))
+    return len(questions) - len(find_answered(path, questions))
+
+
+def _describe_state(index: Index, info: IndexInfo) -> dict[str, Any]:
+    """What results depend on beside what is asked and how: what the index holds, and the version."""
+    version = library_versions().get("minirag")
+    return {"index_model": info.model, "index_content": index.snapshot.digest, "minirag": version}
 
 
 def _describe_encoder(index: Index, info: IndexInfo) -> dict[str, str]:
