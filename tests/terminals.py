@@ -24,3 +24,16 @@ def on_terminal(*arguments: object) -> str:
             pass
     os.close(ours)
     return re.sub(r"\x1b\[[\d;]*m", "", shown.decode()).replace("\r\n", "\n")
+
+
+def confirmed(*arguments: object) -> str:
+    """What the command says on standard error where a terminal answers yes to what it asks."""
+    import pty
+
+    ours, theirs = pty.openpty()
+    os.write(ours, b"y\n")
+    command = [sys.executable, "-m", "minirag", *map(str, arguments)]
+    ended = subprocess.run(command, stdin=theirs, capture_output=True, text=True, check=False)
+    os.close(theirs)
+    os.close(ours)
+    return ended.stderr

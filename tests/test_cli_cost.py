@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from minirag.cli import program
 from minirag.encoder import SHIPPED
 from minirag.evaluation.results import read_runs
 from tests.loopback import Entry, Loopback, Request, Served, honest, status
-from tests.terminals import on_terminal
+from tests.terminals import confirmed, on_terminal
 
 pytest.importorskip("pty")  # not on Windows
 
@@ -83,6 +84,32 @@ def test_indexing_stops_at_a_cost_and_says_how_to_go_on(tmp_path: Path, notes: P
         usage = index.info().usage
     assert json.loads(run("info", notes, "--json").stdout)["usage"] == usage.to_dict()
     assert usage.tasks["extract"].calls == 3
+
+
+def test_a_limit_holds_for_both_runs_where_pruning_is_confirmed(
+    tmp_path: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+
+    def write(names: str) -> None:
+        for name in names:
+            Path(f"docs/{name}.txt").write_text(f"{name.upper()} Holm was born in Bergen.", encoding="utf-8")
+
+    def dear(request: Request) -> Served:
+        return replace(honest(request), usage={"prompt_tokens": 5000, "completion_tokens": 10, "total_tokens": 5010})
+
+    with Loopback(dear) as server:
+        arguments = ("index", "docs", "--index", notes, *MODEL, "--api-base", server.api_base)
+        write("abcde")
+        assert run(*arguments).exit_code == 0
+        sent = len(server.requests)
+        write("f")
+        for name in "abcd":
+            Path(f"docs/{name}.txt").unlink()
+        told = confirmed(*arguments, "--prune", "--max-cost", "0.105")
+        assert (server.tasks()[sent:], "Delete them?" in told) == (["extract", "bridge"], True)
+        assert "stopped at $0.1006 of max_cost=$0.1050" in told
 
 
 def test_a_price_is_that_of_models_for_tasks_too(notes: Path, tmp_path: Path) -> None:
