@@ -189,7 +189,12 @@ def test_what_encodes_asks_for_it(first: Path) -> None:
 
 def test_it_is_asked_for_before_a_call_is_paid_for(first: Path) -> None:
     before = first.read_bytes()
-    with Loopback() as server, Index(first, model="openai/any", api_base=server.api_base, api_key="none") as index:
+    with (
+        Loopback() as server,
+        Index(
+            first, model="openai/any", api_base=server.api_base, api_key="none", prices={"openai/any": (1, 2)}
+        ) as index,
+    ):
         for call in (
             lambda: index.add(Document("new", "Ada Brell sailed to Oslo."), progress=False),
             lambda: index.add(make_documents(14), progress=False),
