@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from minirag.llm.credit import tells_no_credit
 from minirag.llm.echoes import without_echoes
-from minirag.llm.waits import asked_wait
+from minirag.llm.waits import asked_wait, wait_in_words
 from minirag.redacting import one_line, redact, shown
 
 FaultKind = Literal[
@@ -180,9 +180,9 @@ def fault_in_answer(error: Any, *, sent: Sequence[str] = ()) -> Fault:  # noqa: 
             return Fault("setup", told.removeprefix(": "), status=404)
         return Fault("transient", f"an answer without content{told}")
     code, reason = error.get("code"), one_line(redact(shown(error.get("message", error))))
-    is_setup = code in (401, 402, 404) or tells_no_credit(without_echoes(reason, sent))
-    kind: FaultKind = "setup" if is_setup else "transient"
-    return Fault(kind, reason, status=code if isinstance(code, int) else None)
+    said = without_echoes(reason, sent)
+    kind: FaultKind = "setup" if code in (401, 402, 404) or tells_no_credit(said) else "transient"
+    return Fault(kind, reason, wait=wait_in_words(said), status=code if isinstance(code, int) else None)
 
 
 def find_page(answer: Any) -> Fault | None:  # noqa: ANN401

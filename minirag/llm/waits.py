@@ -7,8 +7,19 @@ from email.utils import parsedate_to_datetime
 from time import time
 from typing import Any
 
-_RETRY_IN = re.compile(r"(?:retry in|retry after|try again in|retryDelay\W+)\s*([\d.]+)\s*(ms|s|m)\b", re.IGNORECASE)
-_UNIT_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_UNIT = r"(?:millis\w*|ms|h|hours?|hrs?|m|min(?:ute)?s?|s|sec(?:ond)?s?)(?![a-z])"
+_PART = rf"\d+(?:\.\d+)?\s*{_UNIT}"
+_PARTS = re.compile(rf"(\d+(?:\.\d+)?)\s*({_UNIT})", re.IGNORECASE)
+_IN_WORDS = re.compile(  # "try again in 1m30.5s", "retry after 26 seconds", "wait for 1 minute and 5 s"
+    r"(?:\b(?:re)?try(?: again| your request)?\s+(?:in|after)|\bresets?\s+(?:in|after)|\bwait(?:\s+for)?|retryDelay\W+)"
+    rf"\s*(?:about |at least |another )?({_PART}(?:(?:,?\s+and\s+|,?\s*){_PART})*)",
+    re.IGNORECASE,
+)
+_AS_FIELD = re.compile(  # "retry_after": 26, of a body in JSON
+    r"\bretry[-_ ]?after(?:[-_]?(ms)|[-_]?sec(?:ond)?s)?[\"']?\s*[:=]\s*[\"']?(\d+(?:\.\d+)?)(?!\s*[\w.])",
+    re.IGNORECASE,
+)
+_UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0}  # by their first letters, but for thousandths
 
 
 def asked_wait(error: Exception, text: str) -> float | None:
@@ -19,8 +30,21 @@ def asked_wait(error: Exception, text: str) -> float | None:
             seconds = _seconds(value, unit) if value else None
             if seconds is not None:
                 return seconds
-    found = _RETRY_IN.search(text)
-    return _seconds(found[1], _UNIT_SECONDS[found[2].lower()]) if found else None
+    return wait_in_words(text)
+
+
+def wait_in_words(text: str) -> float | None:
+    """Seconds that a text asks to wait, None if it does not."""
+    found = _IN_WORDS.search(text)
+    if found is not None:
+        return sum(float(number) * _unit_seconds(unit) for number, unit in _PARTS.findall(found[1]))
+    field = _AS_FIELD.search(text)
+    return float(field[2]) * (0.001 if field[1] else 1.0) if field is not None else None
+
+
+def _unit_seconds(unit: str) -> float:
+    unit = unit.lower()
+    return 0.001 if unit.startswith(("ms", "milli")) else _UNIT_SECONDS[unit[0]]
 
 
 def _litellm_headers(error: Exception) -> Any:  # noqa: ANN401
