@@ -3,13 +3,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from minirag import Index
 from minirag.errors import InputError
-from minirag.evaluation.datasets import load_dataset
+from minirag.evaluation.datasets import Dataset, load_dataset
 from minirag.evaluation.querying import measure_queries
 from minirag.evaluation.runs import build_index
 from minirag.evaluation.scaling import ScalePoint, Scaling, read_scaling, run_scaling
@@ -75,6 +76,40 @@ def test_a_stopped_run_goes_on(real: Path, tmp_path: Path) -> None:
     assert both.points[1].units > both.points[0].units
     assert both.points[1].file_bytes > both.points[0].file_bytes
     assert [path.name for path in tmp_path.iterdir()] == ["scaling.json"]
+
+
+def test_figures_of_something_else_are_not_mixed_in(real: Path, tmp_path: Path) -> None:
+    """Neither of another data set, index, encoder or machine, nor of who knows what, as in files of before."""
+    output, machine = tmp_path / "scaling.json", {"processor": "x", "minirag": "1"}
+    given: dict[str, Any] = {"index": real, "sizes": [40], "questions": 2, "progress": False, "machine": machine}
+    first = run_scaling(DEMO, output, **given)
+    assert first.source.keys() == {"questions", "content", "encoder", "encoder_fingerprint"}
+    kept = output.read_bytes()
+    assert run_scaling(DEMO, output, **given) == first == read_scaling(output)
+    small = tmp_path / "small.usearch"
+    build_index(replace(DEMO, documents=DEMO.documents[:5]), small, model="offline", progress=False)
+    others: list[tuple[Dataset, dict[str, Any], str]] = [
+        (replace(DEMO, name="other"), {}, r"\(data set 'demo', now 'other'\)"),
+        (replace(DEMO, questions=DEMO.questions[1:]), {}, r"\(questions '\w+', now '\w+'\)"),
+        (DEMO, {"index": small}, r"\(content '\w+', now '\w+'\)"),
+        (replace(DEMO, documents=DEMO.documents[:5]), {"index": None}, r"\(content '\w+', now '\w+'\)"),
+        (
+            DEMO,
+            {"machine": {"processor": "y", "minirag": "1", "cores": 2}},
+            r"\(processor 'x', now 'y'; cores None, now 2",
+        ),
+        (DEMO, {"machine": {"processor": "x", "minirag": "2"}}, r"\(minirag '1', now '2'\)"),
+    ]
+    for dataset, changed, told in others:
+        for sizes in ([40], [40, 80]):
+            with pytest.raises(InputError, match=rf"scaling\.json: holds figures of something else {told}"):
+                run_scaling(dataset, output, **{**given, **changed, "sizes": sizes})
+    assert output.read_bytes() == kept
+    untold = json.loads(kept)
+    del untold["scaling"]["source"]
+    output.write_text(json.dumps(untold))
+    with pytest.raises(InputError, match=r"\(questions None, now '\w+'\)"):
+        run_scaling(DEMO, output, **given)
 
 
 def test_what_cannot_grow(tmp_path: Path) -> None:

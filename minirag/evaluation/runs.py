@@ -130,7 +130,7 @@ def evaluate(
         concurrency = 1 if asking.is_offline else 8
     if concurrency < 1:
         raise ValueError(f"concurrency must be at least 1, not {concurrency}")
-    conditions = asking.describe() | {"dataset": dataset.name, **_describe_encoder(index, info)}
+    conditions = asking.describe() | {"dataset": dataset.name, **describe_encoder(index, info)}
     kept = conditions | _describe_state(index, info)
     path = None if resume is None else log_in(resume, kept)
     with nullcontext() if path is None else ResultLog(path, conditions=kept, questions=questions) as log:
@@ -174,7 +174,7 @@ def count_unanswered(
     """
     questions, info = dataset.sample(limit, seed=seed).questions, index.info()
     asking = Asking(index, variant.strategy, None, variant.k, read, variant.options, DEFAULT)
-    conditions = asking.describe() | {"dataset": dataset.name, **_describe_encoder(index, info)}
+    conditions = asking.describe() | {"dataset": dataset.name, **describe_encoder(index, info)}
     path = log_in(resume, conditions | _describe_state(index, info))
     return len(questions) - len(find_answered(path, questions))
 
@@ -185,7 +185,7 @@ def _describe_state(index: Index, info: IndexInfo) -> dict[str, Any]:
     return {"index_model": info.model, "index_content": index.snapshot.digest, "minirag": version}
 
 
-def _describe_encoder(index: Index, info: IndexInfo) -> dict[str, str]:
+def describe_encoder(index: Index, info: IndexInfo) -> dict[str, str]:
     """Its name, and by what vectors are the same: the fingerprint, with that of triples' where they have another."""
     prints = dict.fromkeys((index.encoder.fingerprint, index.aligner.fingerprint))
     return {"encoder": info.encoder, "encoder_fingerprint": "+".join(prints)}

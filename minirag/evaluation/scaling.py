@@ -6,10 +6,11 @@ fresh processes, and kept on disk as it is measured, so that a stopped run goes 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,9 @@ from minirag.evaluation.checking import read_checked
 from minirag.evaluation.datasets import Dataset
 from minirag.evaluation.fresh import run_fresh
 from minirag.evaluation.results import format_table
-from minirag.evaluation.runs import build_index
+from minirag.evaluation.runs import build_index, describe_encoder
+from minirag.index import Index
+from minirag.models import OFFLINE
 from minirag.output import write_text
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -76,11 +79,13 @@ class Scaling:
         dataset: What the index grew from.
         points: By size.
         machine: Processor, cores, system and versions.
+        source: What tells that index from others: a digest of its content, its encoder, and a digest of the questions.
     """
 
     dataset: str
     points: tuple[ScalePoint, ...]
     machine: Mapping[str, Any]
+    source: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
@@ -88,12 +93,14 @@ class Scaling:
             "dataset": self.dataset,
             "points": [asdict(point) for point in self.points],
             "machine": dict(self.machine),
+            "source": dict(self.source),
         }
 
     @classmethod
     def from_dict(cls, entry: Mapping[str, Any]) -> Scaling:
         """The inverse of `to_dict`."""
-        return cls(entry["dataset"], tuple(ScalePoint(**point) for point in entry["points"]), entry["machine"])
+        points = tuple(ScalePoint(**point) for point in entry["points"])
+        return cls(entry["dataset"], points, entry["machine"], entry.get("source", {}))
 
     def table(self) -> str:
         """One row a size, as a Markdown table."""
@@ -126,26 +133,34 @@ def run_scaling(
         machine: Kept with the figures.
 
     Raises:
-        InputError: If the data set has no corpus, or the output is a file of something else.
+        InputError: If the data set has no corpus, or the output is a file of something else, or holds figures of
+            another data set, index, machine or version; the message names what differs.
         MiniragError: If a process failed.
     """
     if index is None and not dataset.documents:
         raise InputError(f"{dataset.name} has no corpus to grow an index from")
-    done = {point.asked: point for point in read_scaling(output).points} if output.exists() else {}
     asked = [question.text for question in dataset.questions[:questions]]
+    found = Scaling(dataset.name, (), machine or {}, {"questions": _digest(asked)})
+    if output.exists():
+        _check_alike(output, found)  # before an index is built
     with tempfile.TemporaryDirectory(dir=output.parent) as name:
         scratch = Path(name)
         (scratch / "questions.json").write_text(json.dumps(asked), encoding="utf-8")
-        for size in tqdm(sizes, desc="scaling", disable=None if progress else True):
-            if size in done:
-                continue
-            if index is None:
-                index = scratch / "real.usearch"
-                build_index(dataset, index, model="offline", progress=progress)
-            done[size] = _measure(index, scratch, size)
-            found = Scaling(dataset.name, tuple(done[each] for each in sorted(done)), machine or {})
+        if index is None:
+            index = scratch / "real.usearch"
+            build_index(dataset, index, model=OFFLINE, progress=progress)
+        found = replace(found, source={**found.source, **_describe_index(index)})
+        if output.exists():
+            _check_alike(output, found)
+            found = read_scaling(output)
+        done = {point.asked for point in found.points}
+        for size in tqdm(
+            [size for size in sizes if size not in done], desc="scaling", disable=None if progress else True
+        ):
+            points = [*found.points, _measure(index, scratch, size)]
+            found = replace(found, points=tuple(sorted(points, key=lambda point: point.asked)))
             _write(found, output)
-    return Scaling(dataset.name, tuple(done[each] for each in sorted(done)), machine or {})
+    return found
 
 
 def read_scaling(path: Path) -> Scaling:
@@ -159,6 +174,26 @@ def read_scaling(path: Path) -> Scaling:
     if found is None:
         raise InputError(f"{path}: {what}: scaling is missing")
     return Scaling.from_dict(found)
+
+
+def _describe_index(path: Path) -> dict[str, str]:
+    with Index(path, mode="r", model=OFFLINE) as index:
+        return {"content": index.snapshot.digest, **describe_encoder(index, index.info())}
+
+
+def _digest(texts: Sequence[str]) -> str:
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()[:16]
+
+
+def _check_alike(output: Path, now: Scaling) -> None:
+    """Check that what a file holds was measured as it would be now, as far as that is known."""
+    held = read_scaling(output)
+    mine, theirs = ({"data set": each.dataset, **each.source, **each.machine} for each in (now, held))
+    keys = dict.fromkeys(("data set", *now.source, *held.machine, *now.machine))
+    differing = [key for key in keys if theirs.get(key) != mine.get(key)]
+    if differing:
+        told = "; ".join(f"{key} {theirs.get(key)!r}, now {mine.get(key)!r}" for key in differing)
+        raise InputError(f"{output}: holds figures of something else ({told}). Delete it, or give another file")
 
 
 def _measure(source: Path, scratch: Path, size: int) -> ScalePoint:
