@@ -104,6 +104,10 @@ class Models:
         beside = self._given(model, models)
         return self._reasoner(self._model_for(task, model, models), Ledger(), beside=beside).model
 
+    def given_for(self, task: Task) -> AnyModel:
+        """Who does a task, as it was given; nothing is imported for that."""
+        return self._model_for(task, None, None)
+
     def reasoner(
         self,
         model: AnyModel | None,
@@ -158,12 +162,18 @@ class Models:
         called = [task for task in tasks if not _is_free(self._model_for(task, model, models))]
         unpriced = [task for task in called if self.price(model, task=task, models=models) is None]
         if unpriced:
+            from minirag.llm import LLM
             from minirag.llm.sending import unknown_price
 
             names = {task: self.name(model, task=task, models=models) for task in unpriced}
             first = names[unpriced[0]]
-            is_own = _is_reasoner(self._model_for(unpriced[0], model, models))
-            raise unknown_price(first, [task for task in unpriced if names[task] == first], is_reasoner=is_own)
+            who = self._model_for(unpriced[0], model, models)
+            raise unknown_price(
+                first,
+                [task for task in unpriced if names[task] == first],
+                is_reasoner=_is_reasoner(who),
+                is_client=isinstance(who, LLM),
+            )
 
     def _model_for(self, task: Task, model: AnyModel | None, models: Mapping[str, AnyModel] | None) -> AnyModel:
         """The call's own word prevails over the index's, a task's own model over the one for all."""

@@ -892,6 +892,7 @@ def test_eval_asks_by_the_strategies_that_ask_asks_by(notes: Path, folder: Path)
             ((), "kirag"),
             (called, "indexrag"),
             (reading, "indexrag"),
+            (("--model-for", "think=openai/any", *called[2:]), "indexrag"),
             ((*called, "--model-for", "read=offline"), "kirag"),
         ):
             result = run(*asked, *named)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from minirag import Document, Index, ask, stream
+from minirag.errors import InputError, LLMSetupError
 from minirag.llm import LLM, Price, Retries
 from minirag.llm.modes import first_mode
 from minirag.llm.routing import find_route
@@ -136,6 +137,25 @@ def test_an_answer_of_a_deployment_without_a_price_has_no_known_cost() -> None:
         llm = LLM(router_of(deployment("house", "openai/own", api_base=server.api_base)))
         assert asyncio.run(llm.complete(MESSAGES, task="read", ledger=ledger)) == "Hello"
         assert (ledger.total().calls, ledger.total().cost) == (1, None)
+
+
+def test_a_name_that_a_router_has_nobody_for_ends_the_run(tmp_path: Path) -> None:
+    documents = [Document(str(number), f"Film {number} was directed by Henry Edwards.") for number in range(8)]
+    router = router_of(deployment("house", "openai/own", api_base=LOCAL))
+    with (
+        Index(tmp_path / "notes.usearch", model="hose", router=router) as index,
+        pytest.raises(LLMSetupError, match=r"hose: .*There are no healthy deployments for this model"),
+    ):
+        index.add(documents, progress=False)
+
+
+def test_what_an_llm_costs_is_said_where_it_is_made(tmp_path: Path) -> None:
+    llm = LLM("openai/own", api_base=LOCAL)
+    with (
+        Index(tmp_path / "notes.usearch", model=llm, prices={"openai/own": (1, 1)}) as index,
+        pytest.raises(InputError, match=r"as in LLM\(\.\.\., prices=\{'openai/own': \(0\.15, 0\.60\)\}\), or leave"),
+    ):
+        index.add([AYLWIN], progress=False, max_cost=1)
 
 
 CLAUDE: dict[str, Any] = {

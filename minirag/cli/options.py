@@ -17,7 +17,7 @@ from minirag.cli.choices import DOLLARS, SECONDS, Choice, Place
 from minirag.cli.printing import echo_note
 from minirag.filtering import parse_filter
 from minirag.following import SIGNALS
-from minirag.models import OFFLINE, TASKS, VARIABLE, check_tasks
+from minirag.models import OFFLINE, TASKS, VARIABLE, Models, check_tasks
 from minirag.retrieving import SearchMode
 from minirag.strategies import STRATEGIES, default_strategy, ircot, kirag
 
@@ -270,7 +270,7 @@ def chosen_options(strategy: str | None, model: str | None, options: Mapping[str
 
 def strategy_for(model: str | None) -> str:
     """What is asked by when the user names no strategy: that depends on the model that reads."""
-    return default_strategy(models_by_task().get("read") or model or OFFLINE)
+    return default_strategy(str(Models(model, {}, models_by_task()).given_for("read")))
 
 
 def options_by_strategy(strategies: Iterable[str], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

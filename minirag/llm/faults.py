@@ -41,7 +41,7 @@ _NO_ADDRESS = re.compile(r"Request URL (?:has an unsupported|is missing an)|Inva
 _NO_PROVIDER = "LLM Provider NOT provided"  # LiteLLM's words for a name that it does not know
 _NO_MODEL = re.compile(
     rf"{_NO_PROVIDER}|model[ _]not[ _]found|model \S+ (?:does not exist|not found)|(?:unknown|invalid) model"
-    r"|pip install",
+    r"|no healthy deployments for this model|pip install",  # of a router that has nobody by a name
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(

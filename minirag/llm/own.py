@@ -39,7 +39,11 @@ def only_group(router: Any) -> str:  # noqa: ANN401
     groups = sorted(set(router.get_model_names() if registry is None else registry().names(team_id=None)))
     if len(groups) != 1:
         has = f"the model groups {', '.join(groups)}" if groups else "no model group"
-        raise ValueError(f"this router has {has}: name one, as in model={(groups or ['fast'])[0]!r}, router=router")
+        first = repr((groups or ["fast"])[0])
+        raise ValueError(
+            f"this router has {has}: name one, as in model={first}, router=router, or LLM({first}, router=router) "
+            "for a task of its own"
+        )
     return str(groups[0])
 
 

@@ -257,16 +257,19 @@ def unknown_provider(model: str) -> str:
     )
 
 
-def unknown_price(model: str, tasks: Sequence[str] = (), *, is_reasoner: bool = False) -> InputError:
-    """Why a budget cannot be kept, for these tasks of a model's or an own reasoner's, and what to do."""
+def unknown_price(
+    model: str, tasks: Sequence[str] = (), *, is_reasoner: bool = False, is_client: bool = False
+) -> InputError:
+    """Why a budget cannot be kept, for these tasks of a model's, an own reasoner's or an own `LLM`'s; what to do."""
     of_tasks = f" (for the task{'s' if len(tasks) > 1 else ''} {' and '.join(tasks)})" if tasks else ""
     if is_reasoner:
         return InputError(
             f"{model}: what the calls of an own Reasoner cost is unknown, so max_cost cannot be kept{of_tasks}, and "
             "prices= cannot say it. Leave max_cost out, or give a function from messages to text in its place"
         )
+    prices = f"..., prices={{{model!r}: (0.15, 0.60)}})"
+    how = f"LLM({prices}" if is_client else f"Index({prices} or --price-for {model}=0.15,0.60"
     return InputError(
         f"{model}: its price is unknown, so max_cost cannot be kept{of_tasks}. Say it in dollars per million tokens, "
-        f"sent and received, as in Index(..., prices={{{model!r}: (0.15, 0.60)}}) or --price-for {model}=0.15,0.60, "
-        "or leave max_cost out"
+        f"sent and received, as in {how}, or leave max_cost out"
     )
