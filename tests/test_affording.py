@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
 import pytest
 
@@ -126,11 +127,12 @@ def test_no_call_is_paid_for_twice_however_small_the_budgets(path: Path, tmp_pat
     answered = [0]
     with Loopback(dear) as server:
         while answered[-1] < len(costs):
-            before = len(server.requests)
+            before, began = len(server.requests), perf_counter()
             run, stopped = within(path, server, limit, tmp_path / "log.jsonl")
             if stopped is None:
                 break
             assert stopped.spent <= limit
+            assert 0 < stopped.usage.seconds <= perf_counter() - began
             assert stopped.usage.cost == pytest.approx(stopped.spent)
             assert stopped.usage.calls == len(server.requests) - before
             assert re.search(r"One question takes about \$0\.0[789]\d\d$", str(stopped))

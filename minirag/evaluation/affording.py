@@ -6,12 +6,13 @@ import math
 from bisect import insort
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minirag.errors import BudgetExceededError
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.resuming import ResultLog, Unfinished
-from minirag.records import Budget, Ledger
+from minirag.records import Budget, Ledger, Usage
 from minirag.wording import dollars
 
 if TYPE_CHECKING:
@@ -19,6 +20,34 @@ if TYPE_CHECKING:
 
 _TRIED = 2  # questions that came to no end, until no more are tried with as little
 _MOST = 0.9  # of the questions need no more than one is expected to
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """How far a run came that its budget stopped.
+
+    Attributes:
+        strategy: Of the run.
+        answered: How many of its questions were answered, in earlier runs too.
+        questions: How many it has.
+        kept: Whether the answers are on disk.
+        usage: What its questions took in this run.
+        takes: What one of them takes, in words; "" where that is not known.
+    """
+
+    strategy: str
+    answered: int
+    questions: int
+    kept: bool
+    usage: Usage
+    takes: str = ""
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What is there, and what does the rest."""
+        how = "kept: the same run with a new max_cost goes on from there" if self.kept else "lost, for want of `resume`"
+        done = f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
+        return f"{done}. {self.takes}" if self.takes else done
 
 
 class Affording:

@@ -14,7 +14,7 @@ from minirag import loop
 from minirag.asking import Way, ask_counted, retrieve_alone
 from minirag.encoder import is_hosted
 from minirag.errors import BudgetExceededError, IndexFileError, InputError, LLMSetupError, MiniragError
-from minirag.evaluation.affording import Affording
+from minirag.evaluation.affording import Affording, Answered
 from minirag.evaluation.datasets import Question
 from minirag.evaluation.metrics import answer_rank, gold_ranks
 from minirag.evaluation.results import DEPTHS, QuestionResult
@@ -26,34 +26,6 @@ from minirag.records import Budget, Evidence, Ledger, Thinking, Usage
 
 # Strategies that retrieve without a model: what they retrieve can be timed apart, at no cost.
 ONE_SHOT = frozenset({"naive", "indexrag"})
-
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """How far a run came that its budget stopped.
-
-    Attributes:
-        strategy: Of the run.
-        answered: How many of its questions were answered, in earlier runs too.
-        questions: How many it has.
-        kept: Whether the answers are on disk.
-        usage: What its questions took in this run.
-        takes: What one of them takes, in words; "" where that is not known.
-    """
-
-    strategy: str
-    answered: int
-    questions: int
-    kept: bool
-    usage: Usage
-    takes: str = ""
-
-    @property
-    def how_to_go_on(self) -> str:
-        """What is there, and what does the rest."""
-        how = "kept: the same run with a new max_cost goes on from there" if self.kept else "lost, for want of `resume`"
-        done = f"{self.answered:,} of {self.questions:,} questions by {self.strategy} were answered and are {how}"
-        return f"{done}. {self.takes}" if self.takes else done
 
 
 class _Retrieved(NamedTuple):
@@ -125,6 +97,7 @@ class Asking:
         affording = Affording(self.budget, log)
         pending = affording.ordered([question for question in questions if question.id not in done])
         spent: list[Usage] = []
+        began = perf_counter()
         with tqdm(total=len(questions), desc=self.strategy, disable=None if progress else True) as bar:
             bar.update(len(done))
 
@@ -139,7 +112,7 @@ class Asking:
                 if pending:
                     loop.run(self._ask_all(pending, concurrency, affording, keep))
             except BudgetExceededError as error:
-                usage = sum(spent, error.usage or Usage())
+                usage = replace(sum(spent, error.usage or Usage()), seconds=perf_counter() - began)
                 takes = affording.describe()
                 error.end_run(usage, Answered(self.strategy, len(done), len(questions), log is not None, usage, takes))
                 raise
@@ -297,7 +270,7 @@ class Asking:
                 em=wrong,
                 f1=wrong,
                 accuracy=wrong,
-                usage=ledger.total(),
+                usage=ledger.total(seconds=ledger.now()),
                 error=f"{type(error).__name__}: {error}",
             )
 
