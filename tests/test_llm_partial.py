@@ -20,7 +20,10 @@ def test_text_comes_as_soon_as_it_is_there() -> None:
 
 @pytest.mark.parametrize(
     "before",
-    ["Sure:\n```json\n", '<think>{"answer": "no"} or so</think>\n', "", '{"answers": "no", "x": {"answer": "no"}}'[:0]],
+    [
+        *("Sure:\n```json\n", '<think>{"answer": "no"} or so</think>\n', "", '<think>a { b "c</think>'),
+        *("Here is {the answer}: ", "f() { return {x}; } gives\n", "{} or {\n{a, b}} or\n"),
+    ],
 )
 def test_what_stands_before_the_object_is_passed_over(before: str) -> None:
     assert "".join(read(before + '{"answer": "Oslo", "items": []} and more {"answer": "no"}')) == "Oslo"

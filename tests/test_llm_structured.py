@@ -49,6 +49,10 @@ def test_no_text_is_ever_more_than_an_unreadable_reply(text: str) -> None:
         ('{"items": [{"text": "a"}]}\n{"items": [{"text": "b"}]}', ["b"]),
         ('Here: {"items": []}. Is that all?', []),
         ('{"items": [{"text": "{not JSON"}]} and {so on', ["{not JSON"]),
+        ('Here is {the answer}: {"items": [{"text": "a"}]}', ["a"]),
+        ('int main() { return {0}; } gives\n{"items": [{"text": "a",}]} (of {it})', ["a"]),
+        ("With {} and {'x'}: {'items': [{'text': 'a'}]}", ["a"]),
+        ('{items: [{"text": "a"}]}', ["a"]),
     ],
 )
 def test_tolerates(text: str, items: list[str]) -> None:
@@ -64,6 +68,9 @@ def test_tolerates(text: str, items: list[str]) -> None:
         ('{"items": [{"text": "a"}, {"text": "b', "The JSON ends in the middle of a value."),
         ('{"items": [{"text": "a"}, ', "The JSON ends in the middle of a value."),
         ('```json\n{"items": [{"text": "a"}, {"te\n```', "The JSON ends in the middle of a value."),
+        ('{Of this}: {"items": [{"text": "a"}, {"text": "b', "The JSON ends in the middle of a value."),
+        ('{Of this}: {"items": [{"text": "a", "numbers": [19', "The JSON ends in the middle of a value."),
+        ('{"items": [{"text": NaN}]}', "items.0.text: Input should be a valid string"),
         ('{"items": "none"}', "items: Input should be a valid list"),
         ('{"facts": []}', "items: Field required"),
         ("{" + "[" * 5000 + "]" * 5000 + "}", "It cannot be read as JSON."),

@@ -70,6 +70,22 @@ def data_of(server: Loopback, place: int = 0) -> dict[str, Any]:
 # --- extract -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("before", ["", "Here is {the reply}: "])
+def test_numbers_in_the_place_of_texts_are_read_without_asking_again(before: str) -> None:
+    reading = {"found": True, "answer": 1921, "items": [1]}
+    found, server, _ = think_with([before + json.dumps(reading)], lambda r: r.read("When?", CONTEXT))
+    assert found == Reading("1921", found=True, items=(0,))
+    triple = {"head": "Grey Coast", "relation": "was written in", "tail": 1921}
+    fact = {"text": "Grey Coast was written in 1921.", "entities": ["Grey Coast", 1921]}
+    extracted = {"nothing_to_extract": False, "facts": [fact], "triples": [triple]}
+    found, server, _ = think_with([before + json.dumps(extracted)], lambda r: r.extract(HART, title="Lena Hart"))
+    assert found == Extraction(
+        (ExtractedFact("Grey Coast was written in 1921.", ("Grey Coast", "1921")),),
+        (("Grey Coast", "was written in", "1921"),),
+    )
+    assert len(server.requests) == 1
+
+
 def test_extract_drops_what_is_blank_or_doubled() -> None:
     reply = {
         "nothing_to_extract": False,

@@ -13,8 +13,8 @@ _Characters = Generator[None, str, None]
 class PartialField:
     """The text of a field of the first object in a model's reply, as far as it has arrived; of two such the first.
 
-    Prose, fences and thoughts before the object are passed over. Nothing is ever taken back: blanks at the ends are
-    left out, and half of a surrogate pair waits for the other. What is no JSON gives no text.
+    Prose, with braces or without, fences and thoughts before the object are passed over. Nothing is ever taken back:
+    blanks at the ends are left out, and half of a surrogate pair waits for the other. What is no JSON gives no text.
     """
 
     def __init__(self, field: str) -> None:
@@ -44,13 +44,12 @@ class PartialField:
 
     def _read(self) -> _Characters:
         yield from _pass_over_prose()
-        depth, is_key, key, is_new = 1, True, "", True
+        depth, is_key, is_new = 1, True, True
+        key = yield from _read_key()
         while depth:
             character = yield
             if character == '"' and depth == 1 and is_key:
-                name: list[str] = []
-                yield from _read_string(name.append)
-                key = "".join(name)
+                key = yield from _read_key()
             elif character == '"':
                 is_wanted = is_new and depth == 1 and key == self._field
                 is_new = is_new and not is_wanted
@@ -64,16 +63,27 @@ class PartialField:
 
 
 def _pass_over_prose() -> _Characters:
-    """Up to the first brace that is not part of a thought."""
-    before = ""
+    """To behind the quote that opens an object's first key, be it not among thoughts or in braces of prose."""
+    before, thought, depth, last = "", "", 0, ""
     while True:
         character = yield
+        if character == ">" and not thought and (begun := _THOUGHT.fullmatch(before + character)):
+            thought = begun[1]
         before += character
-        if character != "{":
+        if thought and not before.endswith(f"</{thought}>"):
             continue
-        thought = _THOUGHT.match(before)
-        if thought is None or f"</{thought[1]}>" in before:
+        if thought:
+            thought, depth, last = "", 0, ""
+        elif character == '"' and last == "{" and depth == 1:
             return
+        depth += (character == "{") - (character == "}")
+        last = last if character.isspace() else character
+
+
+def _read_key() -> Generator[None, str, str]:
+    name: list[str] = []
+    yield from _read_string(name.append)
+    return "".join(name)
 
 
 def _read_string(found: Callable[[str], object]) -> _Characters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from math import isfinite
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeVar
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 R = TypeVar("R", bound="BaseModel")
 
 _THOUGHT = re.compile(r"^\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+_OPENING = re.compile(r"\{\s*(?:\"[^\"]*\"|'[^']*')\s*:")  # of an object; other braces may be prose's
 _GAP = re.compile(r"\s{100,}")  # which some models write until their tokens end
 _MOST_LOOKS = 3_000_000  # about a second
 
@@ -64,9 +66,9 @@ def describe_schema(reply: type[BaseModel]) -> str:
 def read_reply(text: str, reply: type[R]) -> R:
     """Find the object of the wanted form in a model's text.
 
-    Code fences, prose and thoughts around it, trailing commas, missing closing brackets, the same object twice and an
-    object that was encoded twice are tolerated. Prose alone, an object that ends in the middle of a value, and other
-    types are not.
+    Code fences, prose (with braces, too) and thoughts around it, trailing commas, missing closing brackets, the same
+    object twice and an object that was encoded twice are tolerated. Prose alone, an object that ends in the middle of a
+    value, and other types are not.
 
     Raises:
         UnreadableReplyError: If there is none.
@@ -83,7 +85,7 @@ def read_reply(text: str, reply: type[R]) -> R:
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
-    text = _unquoted(_THOUGHT.sub("", text).strip())
+    text = _behind_prose(_unquoted(_THOUGHT.sub("", text).strip()))
     if "{" not in text:
         return []
     if _is_cut(text):
@@ -94,6 +96,13 @@ def _objects(text: str) -> list[dict[str, Any]]:
         return [_storable(value) for value in values if isinstance(value, dict)]
     except (RecursionError, ValueError) as error:
         raise UnreadableReplyError("It cannot be read as JSON.") from error
+
+
+def _behind_prose(text: str) -> str:
+    """From the first object on, where braces stand before it that prose has closed again."""
+    found = _OPENING.search(text)
+    before = text[: found.start()] if found is not None else ""
+    return text[len(before) :] if "{" in before and before.count("{") == before.count("}") else text
 
 
 def _mend(text: str) -> Any:  # noqa: ANN401
@@ -129,6 +138,8 @@ def _storable(value: Any) -> Any:  # noqa: ANN401
         return storable_text(value)
     if isinstance(value, list):
         return [_storable(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):  # NaN, and 1e999, which are no JSON
+        return None
     return {storable_text(key): _storable(item) for key, item in value.items()} if isinstance(value, dict) else value
 
 

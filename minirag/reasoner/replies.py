@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from minirag.records import Thinking
 
@@ -23,14 +23,20 @@ __all__ = [
 ]
 
 
-class FactReply(BaseModel):
+class Reply(BaseModel):
+    """What all of them tolerate: a number in the place of a text, as in `"answer": 1920`."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+
+class FactReply(Reply):
     """One atomic fact."""
 
     text: str = Field(description="One full sentence that can be understood without the passage.")
     entities: list[str] = Field(description="The names in that sentence, each in its full form.")
 
 
-class TripleReply(BaseModel):
+class TripleReply(Reply):
     """One knowledge triple."""
 
     head: str = Field(description="The full name of what the triple is about.")
@@ -38,7 +44,7 @@ class TripleReply(BaseModel):
     tail: str = Field(description="A full name, date, number or short description.")
 
 
-class ExtractReply(BaseModel):
+class ExtractReply(Reply):
     """What a passage states. No facts without saying so is rejected: it is how broken replies look."""
 
     nothing_to_extract: bool = Field(description="True only if the passage states no fact at all.")
@@ -52,27 +58,27 @@ class ExtractReply(BaseModel):
         return self
 
 
-class BridgingFactReply(BaseModel):
+class BridgingFactReply(Reply):
     """One bridging fact."""
 
     text: str = Field(description="One sentence that follows only from facts of two or more documents together.")
     sources: list[int] = Field(description="The numbers n of the facts that it rests on.")
 
 
-class EntityReply(BaseModel):
+class EntityReply(Reply):
     """All bridging facts of one entity."""
 
     entity: int = Field(description="The entity's number n.")
     facts: list[BridgingFactReply] = Field(description="Its bridging facts; empty if there is nothing to join.")
 
 
-class BridgeReply(BaseModel):
+class BridgeReply(Reply):
     """The bridging facts of several entities."""
 
     entities: list[EntityReply] = Field(description="One entry for each entity that was given.")
 
 
-class ReadReply(BaseModel):
+class ReadReply(Reply):
     """An answer from numbered context."""
 
     found: bool = Field(description="Whether the context holds the answer.")
@@ -86,7 +92,7 @@ class ReadReply(BaseModel):
         return self
 
 
-class ExtendReply(BaseModel):
+class ExtendReply(Reply):
     """How a reasoning chain goes on."""
 
     known: bool = Field(description="True only if the chain itself already gives the answer.")
@@ -94,7 +100,7 @@ class ExtendReply(BaseModel):
     next: list[int] = Field(description="The numbers n of the candidates that complete the chain, in order.")
 
 
-class ThinkReply(BaseModel):
+class ThinkReply(Reply):
     """The next thought."""
 
     thought: str = Field(description="One sentence.")
@@ -106,7 +112,7 @@ class ThinkReply(BaseModel):
         return self
 
 
-REPLIES: Mapping[Thinking, type[BaseModel]] = {
+REPLIES: Mapping[Thinking, type[Reply]] = {
     "extract": ExtractReply,
     "bridge": BridgeReply,
     "read": ReadReply,
