@@ -12,7 +12,8 @@ from minirag.errors import LLMSetupError
 from minirag.llm import LLM
 from tests.loopback import Loopback, Request, Served, honest, status
 
-MANY = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(60)]
+MORE = [Document(f"d{n}", f"Person {n} was born in Bergen.", f"Person {n}") for n in range(240)]
+MANY = MORE[:60]
 TOLD = "^openai/any: the first 20 requests were not accepted, and none was answered: something strange$"
 
 
@@ -27,8 +28,8 @@ def test_a_run_ends_when_all_of_its_first_requests_are_refused_alike(tmp_path: P
         for _ in range(2):  # the next run tries for itself
             server.requests.clear()
             with pytest.raises(LLMSetupError, match=TOLD):
-                index.add(MANY, progress=False)
-            assert len({request.prompt for request in server.requests}) < 40
+                index.add(MORE, progress=False)
+            assert len({request.prompt for request in server.requests}) < 120  # 20, and those on their way meanwhile
         assert (len(index), index.info().failed) == (0, ())
     with Loopback(honest) as server, opened(path, server) as index:
         report = index.add(MANY, progress=False)
@@ -68,6 +69,18 @@ def test_documents_that_are_refused_in_a_row_end_nothing_while_others_would_be_a
         assert (len(report.added), len(report.failed)) == (60, 20)
         again = index.add([], progress=False)  # which tries them again, one after the other
     assert len(again.failed) == 20
+
+
+def test_what_is_refused_each_time_does_not_keep_others_out(tmp_path: Path) -> None:
+    def serve(request: Request) -> Served:
+        return status(400, "something strange") if "Person" in request.prompt else honest(request)
+
+    path = tmp_path / "notes.usearch"
+    for place in ("Bergen", "Oslo"):  # the second time all that failed comes first, and nothing was answered yet
+        with Loopback(serve) as server, opened(path, server, max_parallel=1) as index:
+            report = index.add([*MANY[:30], Document(place, f"{place} is a town.")], progress=False)
+            assert (report.added[-1], len(report.failed)) == (place, 30)
+            assert len(index) == 32 if place == "Oslo" else 31
 
 
 @pytest.mark.parametrize("parallel", [1, 16])

@@ -14,8 +14,11 @@ _NO_NAMES = frozenset({"The", "A", "An", "It", "He", "She", "They", "In", "On", 
 
 
 def honest_reply(prompt: str) -> dict[str, Any]:
-    """The reply to a prompt of minirag, whose first line is a JSON object with the task and its data."""
-    data = json.loads(prompt.split("\n", 1)[0])
+    """The reply to a prompt of minirag, whose first line is a JSON object with the task and its data; {} to others."""
+    line = prompt.split("\n", 1)[0]
+    if not line.startswith("{"):
+        return {}
+    data = json.loads(line)
     return _ANSWERS[data["task"]](data)
 
 

@@ -28,7 +28,7 @@ from minirag.llm.offers import Offers
 from minirag.llm.ollama import NUM_CTX, Window, given_window, is_ollama
 from minirag.llm.own import Answering, deployments_of, is_answering, is_router, name_of, only_group
 from minirag.llm.prices import Price
-from minirag.llm.proving import Answered, Setup
+from minirag.llm.proving import Control, Setup
 from minirag.llm.rates import Rates
 from minirag.llm.retrying import Retries
 from minirag.llm.routing import Route, check_address, find_base, find_provider, find_route, find_server
@@ -341,7 +341,7 @@ class LLM:
                 refused = refused if name is None else (*refused, name)
                 before, request = request, form(without=refused)
                 if request == before:
-                    raise await self._not_accepted(error.fault, purpose) from error
+                    raise await self._not_accepted(error.fault, reply, purpose) from error
             except LLMReplyError:
                 self._setup.prove()
                 raise
@@ -363,21 +363,21 @@ class LLM:
         call = partial(self._call, request, purpose.listener)
         return await self._connection.sender.send(call, purpose, shape=shape, check=find_fault)
 
-    async def _not_accepted(self, fault: Fault, purpose: Purpose) -> LLMError:
+    async def _not_accepted(self, fault: Fault, reply: type[BaseModel] | None, purpose: Purpose) -> LLMError:
         """A question's own failure, or one of the setup, where all others would fail so."""
-        put_again = partial(self._is_taken, replace(purpose, listener=None))
-        why = await self._setup.refuse(purpose.ledger, fault.status, put_again=put_again)
+        is_taken = partial(self._is_taken, replace(purpose, listener=None))
+        why = await self._setup.refuse(purpose.ledger, fault.status, reply, is_taken=is_taken)
         if why is not None:
             return LLMSetupError(self.model, f"{why}: {fault.reason}")
         return LLMReplyError(self.model, f"the request was not accepted: {fault.reason}")
 
-    async def _is_taken(self, purpose: Purpose, answered: Answered) -> bool:
-        """Whether what was answered before is not refused now; also where that cannot be found out.
+    async def _is_taken(self, purpose: Purpose, control: Control) -> bool:
+        """Whether a conversation is not refused; also where that cannot be found out.
 
         Raises:
             LLMSetupError: If no call to this model can succeed.
         """
-        messages, reply = answered
+        messages, reply = control
         try:
             await self._send(self._accepted.request(messages, reply, budget=None), purpose)
         except BadRequestError:
