@@ -156,7 +156,11 @@ class Loopback:
 
     def tasks(self) -> list[str]:
         """Which of minirag's tasks each chat request was about."""
-        return [json.loads(r.prompt.split("\n", 1)[0])["task"] for r in self.requests if "messages" in r.body]
+        return [
+            json.loads(r.prompt.split("\n", 1)[0])["task"]
+            for r in self.requests
+            if "messages" in r.body and r.prompt.startswith("{")
+        ]
 
     def opened(self, connection: socket.socket) -> None:
         """Keep a connection, to close it at the end."""
