@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import islice
@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from minirag.bridging import bridge_all, find_shared_entities, find_touched
+from minirag.bridging import find_shared_entities, find_touched
 from minirag.deriving import Deriver, find_stop
 from minirag.ending import while_wanted
-from minirag.errors import BudgetExceededError, LLMError, LLMSetupError, MiniragError
+from minirag.errors import BudgetExceededError, LLMSetupError, MiniragError
 from minirag.loop import finish
 from minirag.models import INDEXING, OFFLINE
 from minirag.naming.names import normalise_name
 from minirag.planning import (
     BatchReport,
-    BridgeKey,
     Plan,
     failed_documents,
     find_dead,
@@ -38,11 +37,11 @@ from minirag.records import (
     Failure,
     Ledger,
     Settings,
-    SharedEntity,
     Usage,
 )
 from minirag.storage.accounts import usage_in, usage_to_header
 from minirag.storage.journal import Journal
+from minirag.storage.kept_vectors import KeptVectors
 from minirag.storage.layout import dimensions_in
 from minirag.storage.merging import empty_data, merge, read_vectors
 from minirag.storage.segment import StoredDocument, passage_id
@@ -86,6 +85,7 @@ class Builder:
         self._progress = progress
         self._usage_before = Usage()
         self._stopped: BudgetExceededError | None = None
+        self._vectors: KeptVectors  # while a run lasts
 
     @property
     def _snapshot(self) -> Snapshot:
@@ -106,6 +106,7 @@ class Builder:
         """
         with (
             self._store.writing(),
+            self._keeping_vectors(),
             self._open_journal() as journal,
             self._accounting(journal),
             _telling_what_is_kept(journal),
@@ -136,8 +137,14 @@ class Builder:
             self._stopped.report = done
             raise self._stopped
         if journal is not None:
-            journal.settle([*report.added, *report.updated, *report.unchanged])
+            done_with = [*report.added, *report.updated, *report.unchanged]
+            journal.settle(done_with, failed=[failure.id for failure in report.failed])
         return done
+
+    @contextmanager
+    def _keeping_vectors(self) -> Iterator[None]:
+        with KeptVectors(self._store.path) as self._vectors:
+            yield
 
     def _open_journal(self) -> Any:  # noqa: ANN401  a journal, or a context without one
         free = all(who_does(self._reasoner, task).model == OFFLINE for task in INDEXING)
@@ -156,7 +163,7 @@ class Builder:
 
     async def _commit_batch(self, plan: Plan, pending: set[int], *, journal: Journal | None, last: bool) -> set[int]:
         derived, stopped = await self._deriver.derive(plan)
-        documents = plan.leave_unmended(derived)
+        documents, data = await self._encode(plan, plan.leave_unmended(derived))
         self._stopped = self._stopped or stopped
         last = last and self._stopped is None
         bridged, gone, touched = find_touched(plan, documents, self._snapshot, within=self._settings.bridge_within)
@@ -165,16 +172,20 @@ class Builder:
         failed_names: list[list[str]] = []
         if last:
             shared = find_shared_entities(self._snapshot, pending, bridged, gone=gone, settings=self._settings)
-            with self._progress.stage("bridging", len(shared)) as done:
-                bridges, failures = await self._bridge(shared, journal, done, may_fail=not plan.documents)
+            bridges, failures = await self._deriver.bridge(shared, journal, may_fail=not plan.documents)
+            self._stopped = self._stopped or find_stop(failures.values())
+            bridges, of_bridges = await self._deriver.encode_bridges(bridges, shared, failures, self._vectors)
+            data = merge([data, *of_bridges])
             failed_names = [
-                [shared[key].name, str(error)] for key, error in failures.items() if isinstance(error, LLMError)
+                [shared[key].name, str(error)]
+                for key, error in failures.items()
+                if not isinstance(error, BudgetExceededError)
             ]
             plan.report.failed += [Failure(f"bridge entity {name}", reason) for name, reason in failed_names]
             dropped, pending = pending, {hash_key(key.name) for key in failures}
         else:
             dropped = touched
-        data = merge([*self._read_relabelled(plan), await self._encode(documents, bridges)])
+        data = merge([*self._read_relabelled(plan), data])
         header = self._header(documents, set(plan.replaced), failed_names if last else None)
         if bridges and who_does(self._reasoner, "bridge").model != OFFLINE:
             header["bridged_by_model"] = True
@@ -182,6 +193,7 @@ class Builder:
         content = data if data.documents or data.bridges else None
         change = Change(header, np.array(sorted(pending), "<u8"), content, dead)
         await finish(asyncio.to_thread(self._commit, change))  # the lock must be held for as long as it writes
+        self._vectors.forget()
         return pending
 
     def _commit(self, change: Change) -> None:
@@ -199,12 +211,18 @@ class Builder:
             BudgetExceededError: When the run may spend no more; its `report` tells what was deleted all the same, and
                 what could not be bridged waits for the next `add`.
         """
-        with self._store.writing(), self._open_journal() as journal, self._accounting(journal):
+        with (
+            self._store.writing(),
+            self._keeping_vectors(),
+            self._open_journal() as journal,
+            self._accounting(journal),
+        ):
             plan, missing = plan_deletion(document_ids, self._snapshot)
             if plan.replaced:
                 await self._commit_batch(plan, set(self._snapshot.pending.tolist()), journal=journal, last=True)
             if journal is not None:
                 journal.settle([*plan.replaced, *missing])
+            self._vectors.discard()  # nobody can tell what they are of
         report = DeleteReport(tuple(plan.replaced), tuple(missing), tuple(plan.report.failed))
         if self._stopped is not None:
             self._stopped.report = report
@@ -213,33 +231,16 @@ class Builder:
 
     # --- parts of a commit -----------------------------------------------------------------------------------------
 
-    async def _encode(self, documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> SegmentData:
-        if not documents and not bridges:
-            return empty_data(dimensions_in(self._snapshot.header), normalise_name)
-        return await self._deriver.encode(documents, bridges)
+    async def _encode(
+        self, plan: Plan, documents: Sequence[StoredDocument]
+    ) -> tuple[list[StoredDocument], SegmentData]:
+        if documents:
+            return await self._deriver.encode_documents(plan, documents, self._vectors)
+        return [], empty_data(dimensions_in(self._snapshot.header), normalise_name)  # for which no encoder is needed
 
     def _read_relabelled(self, plan: Plan) -> Iterator[SegmentData]:
         for each in plan.relabelled.values():
             yield read_vectors(self._snapshot.segments[each.segment], each.row, each.now, normalise_name)
-
-    # --- bridge entities -------------------------------------------------------------------------------------------
-
-    async def _bridge(
-        self,
-        shared: Mapping[BridgeKey, SharedEntity],
-        journal: Journal | None,
-        done: Callable[[int], None],
-        *,
-        may_fail: bool,
-    ) -> tuple[list[Bridge], Mapping[BridgeKey, LLMError | BudgetExceededError]]:
-        """Deleting goes on without a model: what should be bridged afresh waits for the next `add`."""
-        if shared:
-            self._deriver.require_encoders()
-        bridges, failures = await bridge_all(
-            shared, reasoner=self._reasoner, journal=journal, progress=done, may_fail=may_fail
-        )
-        self._stopped = self._stopped or find_stop(failures.values())
-        return bridges, failures
 
     # --- header ----------------------------------------------------------------------------------------------------
 

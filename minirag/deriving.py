@@ -6,12 +6,13 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from minirag.embedding import embed, texts_of
+from minirag.bridging import bridge_all
+from minirag.embedding import embed, find_refused, texts_of
 from minirag.ending import check_wanted, in_thread
-from minirag.errors import BudgetExceededError, LLMError
+from minirag.errors import BudgetExceededError, LLMError, MiniragError, TextsRefusedError
 from minirag.extraction import Extracted, Extractor, extraction_key, in_batches
-from minirag.planning import Plan, find_too_large, store_document
-from minirag.records import Bridge, Document, Extraction, Failure, Passage, Settings
+from minirag.planning import BridgeKey, Plan, find_too_large, store_document
+from minirag.records import Bridge, Document, Extraction, Failure, Passage, Settings, SharedEntity
 from minirag.splitting import split
 from minirag.storage.merging import find_extractions
 from minirag.storage.segment import Segment, StoredDocument
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from minirag.progress import Progress
     from minirag.reasoner import Reasoner
     from minirag.storage.journal import Journal
+    from minirag.storage.kept_vectors import KeptVectors
     from minirag.storage.segment_data import SegmentData
     from minirag.storage.snapshot import Snapshot
 
@@ -50,10 +52,6 @@ class Deriver:
         """What is to be entered for the time of a run: replies are kept in the journal, and may be asked for ahead."""
         self._extractor = Extractor(self._reasoner, journal)
         return self._extractor
-
-    def require_encoders(self) -> None:
-        """Raise why they are not to be had, before something that is to be encoded is paid for."""
-        self._encoders()
 
     async def read_ahead(
         self, batches: Iterable[Sequence[Document | Failure]], snapshot: Snapshot, *, reuse: bool
@@ -101,18 +99,79 @@ class Deriver:
         documents = [store_document(document, by_document[document.id]) for document in plan.documents]
         return documents, find_stop(found)
 
-    async def encode(self, documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> SegmentData:
-        """Records with their vectors.
+    async def encode_documents(
+        self, plan: Plan, documents: Sequence[StoredDocument], kept: KeptVectors
+    ) -> tuple[list[StoredDocument], SegmentData]:
+        """A plan's documents with their vectors; `kept` has and gets those of a hosted encoder.
+
+        Returns:
+            Those of which its provider takes all texts. The others leave the plan, which reports why.
 
         Raises:
             EncoderError: If an encoder cannot be loaded or run.
             EncoderMismatchError: If those to be had are not the file's.
             BudgetExceededError: If a hosted one cannot be paid.
         """
+        left = list(documents)
+        while True:
+            try:
+                return left, await self._encode(left, [], kept)
+            except TextsRefusedError as error:
+                refused = find_refused(left, error)
+                if not refused:
+                    raise
+                plan.refuse([Failure(document_id, str(reason)) for document_id, reason in refused.items()])
+                left = [document for document in left if document.id not in refused]
+
+    async def bridge(
+        self, shared: Mapping[BridgeKey, SharedEntity], journal: Journal | None, *, may_fail: bool
+    ) -> tuple[list[Bridge], dict[BridgeKey, MiniragError]]:
+        """Bridging facts, and why an entity has none; see `bridge_all`.
+
+        Deleting goes on without a model: what should be bridged afresh waits for the next `add`.
+        """
+        if shared:
+            self._encoders()  # or it is told why they are not to be had, before something is paid for
+        with self._progress.stage("bridging", len(shared)) as done:
+            bridges, failures = await bridge_all(
+                shared, reasoner=self._reasoner, journal=journal, progress=done, may_fail=may_fail
+            )
+        return bridges, dict(failures)
+
+    async def encode_bridges(
+        self,
+        bridges: Sequence[Bridge],
+        shared: Mapping[BridgeKey, SharedEntity],
+        failures: dict[BridgeKey, MiniragError],
+        kept: KeptVectors,
+    ) -> tuple[list[Bridge], list[SegmentData]]:
+        """Bridging facts with their vectors, if there are any, as for documents.
+
+        Returns:
+            Those of entities of which none is refused. The other entities are among the failures then.
+        """
+        left = list(bridges)
+        while left:
+            try:
+                return left, [await self._encode([], left, kept)]
+            except TextsRefusedError as error:
+                reasons = {bridge.entity: error.among([bridge.text]) for bridge in left}
+                refused = {entity: reason for entity, reason in reasons.items() if reason is not None}
+                if not refused:
+                    raise
+                failures |= {key: refused[entity.name] for key, entity in shared.items() if entity.name in refused}
+                left = [bridge for bridge in left if bridge.entity not in refused]
+        return [], []
+
+    async def _encode(
+        self, documents: Sequence[StoredDocument], bridges: Sequence[Bridge], kept: KeptVectors
+    ) -> SegmentData:
         encoder, aligner = self._encoders()
         total = sum(map(len, texts_of(documents, bridges)))
         with self._progress.stage("encoding", total) as done:
-            return await in_thread(embed, documents, bridges, encoder=encoder, aligner=aligner, progress=done)
+            return await in_thread(
+                embed, documents, bridges, encoder=encoder, aligner=aligner, kept=kept, progress=done
+            )
 
     def _unknown_passages(
         self, documents: Sequence[Document], segments: Sequence[Segment]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from minirag.encoder import encode_texts
+from minirag.encoder import HostedEncoder, encode_texts
+from minirag.errors import EncoderError, TextsRefusedError
 from minirag.naming.names import normalise_name
 from minirag.splitting import embedded_text
 from minirag.storage.segment import StoredDocument
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
     from minirag.encoder import Encoder
     from minirag.records import Bridge
+    from minirag.storage.kept_vectors import KeptVectors
 
 
 def texts_of(documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> list[list[str]]:
@@ -33,24 +36,68 @@ def texts_of(documents: Sequence[StoredDocument], bridges: Sequence[Bridge]) -> 
     ]
 
 
+def find_refused(documents: Iterable[StoredDocument], error: TextsRefusedError) -> dict[str, TextsRefusedError]:
+    """The ids of the documents that a refused text is of, and which are."""
+    found = {document.id: error.among(chain.from_iterable(texts_of([document], []))) for document in documents}
+    return {document_id: reason for document_id, reason in found.items() if reason is not None}
+
+
 def embed(
     documents: Sequence[StoredDocument],
     bridges: Sequence[Bridge],
     *,
     encoder: Encoder,
     aligner: Encoder,
+    kept: KeptVectors | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> SegmentData:
-    """Encode all of them: triples by the aligner, the others together by the encoder.
+    """Encode all of them: the others together by the encoder, then triples by the aligner.
+
+    Args:
+        documents: As they are to be written.
+        bridges: Likewise.
+        encoder: The index's.
+        aligner: The index's.
+        kept: Gets what a provider is paid for, at once, and has what an earlier run paid for; None keeps nothing.
+        progress: Told how many texts were encoded.
 
     Raises:
         EncoderError: If one of the two cannot be loaded or run, or gives what is no vectors.
+        TextsRefusedError: If a hosted one does not take some of the texts; all others of its are kept.
     """
     passages, facts, triples, bridging = texts_of(documents, bridges)
+    others = _encode(encoder, [*passages, *facts, *bridging], kept, progress)
     of_triples = quantise(encode_texts(aligner, triples, progress=progress))
-    others = quantise(encode_texts(encoder, [*passages, *facts, *bridging], progress=progress))
     of_passages, of_facts, of_bridges = np.split(others, np.cumsum([len(passages), len(facts)]))
     return segment_data(documents, bridges, [of_passages, of_facts, of_triples, of_bridges])
+
+
+def _encode(
+    encoder: Encoder, texts: Sequence[str], kept: KeptVectors | None, progress: Callable[[int], None] | None
+) -> NDArray[np.int8]:
+    """Each text is sent to a provider once, however often it comes, and not at all if its vector is kept."""
+    if kept is None or not isinstance(encoder, HostedEncoder) or not texts:
+        return quantise(encode_texts(encoder, texts, progress=progress))
+    of_encoder = encoder.fingerprint
+    known = {text: kept.get(of_encoder, text) for text in dict.fromkeys(texts)}
+    rows = {text: row for text, row in known.items() if row is not None}
+    missing = [text for text in known if text not in rows]
+
+    def receive(places: Sequence[int], vectors: NDArray[np.float32]) -> None:
+        quantised = quantise(vectors)
+        batch = [missing[place] for place in places]
+        kept.put(of_encoder, batch, quantised)
+        rows.update(zip(batch, quantised, strict=True))
+
+    if progress is not None:
+        progress(len(texts) - len(missing))
+    if missing:
+        encoder.encode_each(missing, receive, progress=progress)
+    lengths = {len(row) for row in rows.values()}
+    if len(lengths) > 1:  # what is kept is of before the provider changed its model
+        kept.forget()
+        raise EncoderError(f"{encoder.name} gave vectors of different lengths: {sorted(lengths)}. Run it again")
+    return np.stack([rows[text] for text in texts])
 
 
 def segment_data(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from time import monotonic
 from typing import Any, TypeVar
@@ -12,6 +14,17 @@ from typing import Any, TypeVar
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 GRACE = 0.7  # seconds that calls in flight have left; a run stops within one
+
+
+@contextmanager
+def noting(how: str, call: str, log: logging.Logger) -> Iterator[None]:
+    """Around a call that is interrupted or cancelled: how to go on, in the log, and as a note on what is raised."""
+    try:
+        yield
+    except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
+        stopped.add_note(how)
+        log.info("%s was stopped. %s", call, how)
+        raise
 
 
 class Ending:

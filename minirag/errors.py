@@ -16,6 +16,7 @@
     ├── OutputError                a file to be written for people that could not be; has `path`
     ├── BudgetExceededError        the next call might cost more than is left of max_cost; has what was done
     ├── EncoderError               an encoder that cannot be loaded or run
+    │   └── TextsRefusedError      texts that a hosted encoder's provider does not take; has `reasons`
     ├── TimeLimitError             no answer within the time that was set; has `seconds`
     └── LLMError                   about the model or its provider
         ├── LLMSetupError          ends a run at once: wrong key, unknown model, no credit
@@ -29,13 +30,14 @@ the facts are attributes too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from minirag.redacting import one_line, redact
 from minirag.wording import dollars
 
+_SHOWN = 60  # characters of a text that is refused
 _LONGEST = 1_500  # characters of what is told of a model
 
 
@@ -197,6 +199,26 @@ class EncoderMismatchError(IndexFileError):
 
 class EncoderError(MiniragError):
     """An encoder that cannot be loaded or run."""
+
+
+class TextsRefusedError(EncoderError):
+    """Texts that a hosted encoder's provider does not take, by a filter or for their length; it takes others.
+
+    Attributes:
+        reasons: Why, by text.
+    """
+
+    def __init__(self, reasons: Mapping[str, str]) -> None:
+        """Tell the first; there is one at least."""
+        self.reasons = dict(reasons)
+        text, reason = next(iter(self.reasons.items()))
+        others = f" and {len(self.reasons) - 1:,} more" if len(self.reasons) > 1 else ""
+        super().__init__(f"the encoder {reason} (the text {one_line(text)[:_SHOWN]!r}{others})")
+
+    def among(self, texts: Iterable[str]) -> TextsRefusedError | None:
+        """The same of these texts alone; None where none is among them."""
+        found = {text: self.reasons[text] for text in texts if text in self.reasons}
+        return TextsRefusedError(found) if found else None
 
 
 class BudgetExceededError(MiniragError):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from minirag.bridging import bridge_all, find_shared_entities, find_touched
 from minirag.deriving import Deriver
 from minirag.embedding import texts_of
-from minirag.encoder.hosted_encoder import BATCH_TEXTS
+from minirag.encoder.batches import BATCH_TEXTS
 from minirag.ending import while_wanted
 from minirag.models import TASKS
 from minirag.planning import failed_documents, plan_batch, plan_deletion, plan_retries

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from minirag import loop, telemetry
 from minirag.encoder import check_budget, open_encoder, price_of
-from minirag.ending import while_wanted
+from minirag.ending import noting, while_wanted
 from minirag.errors import BudgetExceededError, IndexReadOnlyError, InputError
 from minirag.models import INDEXING
 from minirag.opening import normalise_name
@@ -223,14 +223,18 @@ class Index(OpenIndex):
             What it took.
 
         Raises:
-            EncoderError: If the encoder cannot be loaded or run; the file is then as it was.
+            EncoderError: If the encoder cannot be loaded or run, or does not take a text; the file is then as it was,
+                and vectors that were paid for are kept for the next call.
             BudgetExceededError: If all vectors might cost more than `max_cost`; nothing was called.
             InputError: When `max_cost` is given for a hosted encoder of unknown price.
             IndexReadOnlyError: When opened with mode="r".
             IndexLockedError: When somebody else is writing.
             IndexWriteError: When the disk refuses.
         """
-        return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
+        from minirag.reembedding import telling_how_to_go_on
+
+        with telling_how_to_go_on(self.path):
+            return loop.run(self._reembed(encoder, Progress(progress), Ledger(max_cost=max_cost)))
 
     async def _reembed(self, encoder: str | Path | Encoder | None, progress: Progress, ledger: Ledger) -> Usage:
         from minirag.encoder import close_encoder
@@ -410,16 +414,9 @@ class Index(OpenIndex):
         )
         return done
 
-    @contextmanager
-    def _saying_how_to_go_on(self, call: str) -> Iterator[None]:
-        """Around a call that is interrupted or cancelled: in the log, and on what is raised."""
-        try:
-            yield
-        except (KeyboardInterrupt, asyncio.CancelledError) as stopped:
-            how = f"What was paid for is kept; run the same {call} again to go on."
-            stopped.add_note(how)
-            _log.info("%s: %s was stopped. %s", self.path, call, how)
-            raise
+    def _saying_how_to_go_on(self, call: str) -> AbstractContextManager[None]:
+        how = f"What was paid for is kept; run the same {call} again to go on."
+        return noting(how, f"{self.path}: {call}", _log)
 
     def _builder(self, reasoner: Reasoner, ledger: Ledger, progress: bool | Listener) -> Builder:
         from minirag.building import Builder

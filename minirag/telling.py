@@ -72,7 +72,7 @@ def telling_errors(ctx: click.Context) -> Iterator[None]:
     except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except KeyboardInterrupt as interrupt:
-        raise Interrupted("Interrupted.") from interrupt
+        raise Interrupted(" ".join(["Interrupted.", *getattr(interrupt, "__notes__", ())])) from interrupt
     except Exception as error:
         if ctx.meta.get(_DEBUG) or _is_closed_pipe(error):
             raise

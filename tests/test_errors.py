@@ -17,6 +17,7 @@ from minirag.errors import (
     MiniragError,
     NotAnIndexError,
     OutputError,
+    TextsRefusedError,
     TimeLimitError,
     UnknownIdError,
 )
@@ -34,6 +35,7 @@ from minirag.errors import (
         IndexWriteError("a.usearch", "the disk is full", needed=5),
         OutputError("page.html", "the disk is full"),
         EncoderMismatchError("a.usearch", built_with="one", given="another"),
+        TextsRefusedError({"a text": "openai/any: refused to answer", "another": "too long"}),
         LLMReplyError("openai/any", "no JSON"),
         TimeLimitError(30),
     ],

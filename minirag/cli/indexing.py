@@ -35,6 +35,7 @@ from minirag.pruning import MOST, REFUSED
 from minirag.records import AddReport, Budget, DeleteReport, Estimate, Failure, Prompts, Settings
 from minirag.storage.discarding import leaving_nothing_empty
 from minirag.storage.journal import keeps_replies
+from minirag.storage.kept_vectors import keeps_vectors
 from minirag.storage.store import find_file
 from minirag.telling import Interrupted
 from minirag.wording import count, describe_usage, dollars, one_line
@@ -204,10 +205,11 @@ def _may_prune(report: AddReport) -> bool:
 def _what_is_kept(opened: Index, *, goes: bool) -> str:
     opened.refresh()
     held = _NOT_KEPT if goes else f"holds {count(len(opened), 'document')}"
-    has_replies = keeps_replies(find_file(opened.path))
-    replies = ", and replies that were paid for are kept beside it" if has_replies else ""
-    going_on = " to go on: what is there is not done again" if has_replies or len(opened) else ""
-    return f"Interrupted. {one_line(str(opened.path))} {held}{replies}. Run the same command again{going_on}."
+    file = find_file(opened.path)
+    paid = [name for name, keeps in (("replies", keeps_replies), ("vectors", keeps_vectors)) if keeps(file)]
+    beside = f", and {' and '.join(paid)} that were paid for are kept beside it" if paid else ""
+    going_on = " to go on: what is there is not done again" if paid or len(opened) else ""
+    return f"Interrupted. {one_line(str(opened.path))} {held}{beside}. Run the same command again{going_on}."
 
 
 def _echo_estimate(estimating: Callable[[Index], Estimate], path: Path, **arguments: Any) -> None:  # noqa: ANN401

@@ -13,7 +13,7 @@ from minirag.output import check_file, check_folder, is_one_file
 from minirag.storage.store import is_there
 from minirag.wording import reason_of
 
-_BESIDE = (".lock", ".replies", ".rewrite")  # files of an index, see `minirag.storage`
+_BESIDE = (".lock", ".replies", ".vectors", ".rewrite")  # files of an index, see `minirag.storage`
 
 
 def index_files(path: Path) -> dict[Path, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import threading
 from collections.abc import Callable, Sequence
@@ -11,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from minirag import loop
+from minirag.encoder.batches import BATCH_TEXTS, NOTHING, Batches
 from minirag.encoder.checking import at_unit_length
 from minirag.encoder.loading import SHIPPED, load_tokenizer, read_config
 from minirag.encoder.protocol import Role, replace_surrogates
-from minirag.errors import EncoderError, LLMError
+from minirag.errors import EncoderError, LLMError, TextsRefusedError
 from minirag.records import Ledger, running_ledger
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
     from minirag.llm import LLM, Price
 
-# Texts of one request; below what providers accept, and few enough for the progress to be seen.
-BATCH_TEXTS = 64
-# Stands for blank texts, which providers refuse.
-_NOTHING = "nothing"
+Receive = Callable[[Sequence[int], "NDArray[np.float32]"], None]
 
 
 class HostedEncoder:
@@ -77,7 +74,7 @@ class HostedEncoder:
             EncoderError: If the provider cannot be asked.
         """
         if self._dimensions is None:
-            self.encode([_NOTHING])
+            self.encode([NOTHING])
         if self._dimensions is None:
             raise EncoderError(f"{self.name} gave no vector")
         return self._dimensions
@@ -103,16 +100,42 @@ class HostedEncoder:
 
         Raises:
             EncoderError: If the provider fails, or its vectors are unusable.
+            TextsRefusedError: If it does not take some of the texts.
             BudgetExceededError: If the run that this is part of cannot pay for all of the texts; none was sent.
         """
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        sendable = [replace_surrogates(text) if text.strip() else _NOTHING for text in texts]
+        parts: list[tuple[Sequence[int], NDArray[np.float32]]] = []
+        self.encode_each(texts, lambda places, vectors: parts.append((places, vectors)), progress=progress)
+        found = np.empty((len(texts), self.dimensions), dtype=np.float32)
+        for places, vectors in parts:
+            found[places] = vectors
+        return found
+
+    def encode_each(
+        self, texts: Sequence[str], receive: Receive, *, progress: Callable[[int], None] | None = None
+    ) -> None:
+        """`encode`, that gives the vectors of each batch as soon as it was answered, on minirag's own loop.
+
+        What the provider does not take is found by halving its batch, and all else is received before that is raised.
+        A run that ends meanwhile lets batches in flight come to their end.
+
+        Args:
+            texts: One at least.
+            receive: Gets the places of a batch's texts, and their vectors of unit length, `(len(places), dimensions)`.
+            progress: Told of batches.
+
+        Raises:
+            EncoderError: As for `encode`.
+            TextsRefusedError: Likewise.
+            BudgetExceededError: Likewise.
+        """
         try:
-            rows = loop.run(self._embed_all(sendable, progress))
+            refused = loop.run(self._embed_all(texts, receive, progress))
         except LLMError as error:
             raise EncoderError(f"the encoder {error}") from error
-        return self._check(rows)
+        if refused:
+            raise TextsRefusedError({texts[place]: str(refused[place]) for place in sorted(refused)})
 
     @property
     def price(self) -> Price | None:
@@ -133,24 +156,21 @@ class HostedEncoder:
         if client is not None:
             loop.run_or_start(client.close())
 
-    async def _embed_all(self, texts: Sequence[str], progress: Callable[[int], None] | None) -> list[list[float]]:
+    async def _embed_all(
+        self, texts: Sequence[str], receive: Receive, progress: Callable[[int], None] | None
+    ) -> dict[int, LLMError]:
+        """The places of the texts that were refused, and why."""
+        sendable = [replace_surrogates(text) if text.strip() else NOTHING for text in texts]
         client = self._open_client()
         ledger = running_ledger() or self.ledger
-        client.check_budget(texts if len(texts) > BATCH_TEXTS else [], ledger)  # a single call waits for its turn
+        client.check_budget(sendable if len(texts) > BATCH_TEXTS else [], ledger)  # a single call waits for its turn
 
-        async def embed(batch: Sequence[str]) -> list[list[float]]:
-            vectors = await client.embed(batch, ledger=ledger)
-            if progress is not None:
-                progress(len(batch))
-            return vectors
+        def take(places: Sequence[int], rows: Sequence[Sequence[float]]) -> None:
+            receive(places, self._check(rows))
 
-        batches = [texts[start : start + BATCH_TEXTS] for start in range(0, len(texts), BATCH_TEXTS)]
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(embed(batch)) for batch in batches]
-        except ExceptionGroup as errors:  # the first one cancelled the others
-            raise errors.exceptions[0] from errors
-        return [vector for task in tasks for vector in task.result()]
+        batches = Batches(client, sendable, ledger, take, progress or (lambda _: None))
+        await batches.send()
+        return batches.refused
 
     def _open_client(self) -> LLM:
         from minirag.llm import LLM

@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 Call = Callable[[], Awaitable[Any]]  # one attempt
 Check = Callable[[Any, Sequence[str]], Fault | None]  # finds what is wrong with an answer to these texts
 _ENDS = "an api_base usually ends in /v1"
-_KEPT = ("extract", "bridge")  # tasks whose replies a journal keeps
+_KEPT = ("extract", "bridge", "embed")  # tasks whose replies are kept beside the index
 _UNAVAILABLE = {
     "interrupted": "the reply broke off in the middle",
     "outage": "not tried, as the calls before it all gave up",
@@ -44,6 +44,10 @@ class BadRequestError(LLMReplyError):
         """Keep what the provider said."""
         self.fault = fault
         super().__init__(model, f"the request was not accepted: {fault.reason}")
+
+
+class RefusedError(LLMReplyError):
+    """A prompt, or texts, that the provider's filter does not let through."""
 
 
 class Sender:
@@ -85,7 +89,9 @@ class Sender:
             LLMSetupError: If no call can succeed.
             LLMUnavailableError: After the last attempt, or at once when the run's other calls found the provider gone.
             BadRequestError: If the provider did not accept the request as it is.
-            LLMReplyError: If it refused the content or found it too long.
+            RefusedError: If it refused the content.
+            PromptTooLongError: If it found it too long.
+            LLMReplyError: If what it gives has not the form of an answer, as often as it was asked.
             BudgetExceededError: If the run's budget has no room for it; it was not sent.
             InputError: If there is a budget, and the price is unknown.
         """
@@ -226,7 +232,7 @@ class Sender:
         if fault.kind == "too_long":
             return PromptTooLongError(model, f"the prompt is too long: {fault.reason}")
         if fault.kind == "refused":
-            return LLMReplyError(model, f"refused to answer: {fault.reason}")
+            return RefusedError(model, f"refused to answer: {fault.reason}")
         return BadRequestError(model, fault)
 
     def _setup_problem(self, error: FaultError) -> str:
@@ -241,6 +247,11 @@ class Sender:
             return f"nobody answers{there} ({tried}). Is the server started, the address right, and a network there?"
         through = f"nobody answers{there} through the proxy {self._proxy} ({tried})"
         return f"{through}. Is the proxy there? NO_PROXY names hosts that are called without it"
+
+
+def is_about_prompt(error: LLMError) -> bool:
+    """Whether the provider did not take what it was sent, and answers what is sent otherwise."""
+    return isinstance(error, BadRequestError | RefusedError | PromptTooLongError)
 
 
 def _check_not_ending(purpose: Purpose) -> None:

@@ -113,19 +113,22 @@ class Journal:
                 self._timer.daemon = True
                 self._timer.start()
 
-    def settle(self, documents: Iterable[str]) -> None:
+    def settle(self, documents: Iterable[str], *, failed: Collection[str] = ()) -> None:
         """After the commit that ends a run: forget the replies that it used, and all that tell of these documents.
 
-        What a run that was killed left for other documents stays for the next one.
+        What a run that was killed left for other documents stays for the next one, as does what tells of documents that
+        `failed` as a whole, so that no commit holds it.
 
         Raises:
             IndexWriteError: When the disk refuses.
         """
         self.close()
-        done = set(documents)
+        done, undone = set(documents), set(failed)
         before = len(self._kept)
         self._kept = {
-            key: kept for key, kept in self._kept.items() if key not in self._used and done.isdisjoint(kept.documents)
+            key: kept
+            for key, kept in self._kept.items()
+            if (key not in self._used and done.isdisjoint(kept.documents)) or not undone.isdisjoint(kept.documents)
         }
         lines = [_line(key, kept) for key, kept in self._kept.items()]
         with self._disk_errors(sum(map(len, lines))):
