@@ -21,6 +21,7 @@ from minirag.reasoner.by_task import ReasonerByTask
 from minirag.reasoner.offline import OfflineReasoner
 from minirag.records import Bridge, BridgingFact, Document, Estimate, Extraction, Failure, Passage, SharedEntity, Usage
 from minirag.storage.journal import KeptReplies
+from minirag.storage.kept_vectors import KeptVectors
 from minirag.storage.segment import StoredDocument
 
 if TYPE_CHECKING:
@@ -75,12 +76,16 @@ class Rehearsal:
         bridges: The bridging facts beside them.
         extract: Stood in for who would extract.
         bridge: For who would bridge.
+        embedded: What is kept of vectors that were paid for.
+        encoder: The fingerprint of what would encode; empty where nothing is to be encoded.
     """
 
     documents: Sequence[StoredDocument]
     bridges: Sequence[Bridge]
     extract: StandIn
     bridge: StandIn
+    embedded: KeptVectors
+    encoder: str
 
 
 async def rehearse(
@@ -122,7 +127,9 @@ async def rehearse(
         with progress.stage("bridging", len(shared)) as done:
             found, _ = await bridge_all(shared, reasoner=standing_in, journal=kept, progress=done)
         bridges += found
-    return Rehearsal(documents, bridges, stand_ins["extract"], stand_ins["bridge"])
+    encoder = encoders()[0].fingerprint if documents or bridges else ""
+    embedded = KeptVectors(store.path)
+    return Rehearsal(documents, bridges, stand_ins["extract"], stand_ins["bridge"], embedded, encoder)
 
 
 def estimate(
@@ -184,14 +191,19 @@ def _uncounted(who: Reasoner, calls: int) -> Usage:
 
 
 def _encoding(rehearsal: Rehearsal, price: Price | None, count: Count) -> Usage:
-    """What a hosted encoder reads: all but the triples, which the shipped one encodes beside it."""
+    """What a hosted encoder reads, once each: all but the triples, which the shipped one encodes beside it."""
     if price is not None and not price.prompt:
         return Usage()
     passages, facts, _, bridging = texts_of(rehearsal.documents, rehearsal.bridges)
-    texts = [*passages, *facts, *bridging]
+    parts = [
+        [text for text in dict.fromkeys(part) if not rehearsal.embedded.holds(rehearsal.encoder, text)]
+        for part in ([*passages, *facts], bridging)
+    ]
+    texts = [text for part in parts for text in part]
     if not texts:
         return Usage()
-    tokens = Usage(-(-len(texts) // BATCH_TEXTS), sum(map(count, while_wanted(texts))))
+    calls = sum(-(-len(part) // BATCH_TEXTS) for part in parts)
+    tokens = Usage(calls, sum(map(count, while_wanted(texts))))
     return replace(tokens, cost=price.cost(tokens) if price else None)
 
 

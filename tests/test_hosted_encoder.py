@@ -270,6 +270,7 @@ def test_what_was_embedded_before_it_was_cancelled_is_not_again(tmp_path: Path, 
         asyncio.run(cancel())
         assert (len(server.requests), index.info().usage.calls) == (6, 6)
         assert path.with_name("a.usearch.vectors").exists()
+        assert index.estimate(many, progress=False).encoding_calls == 2
         assert len(index.add(many, progress=False).added) == 200
         assert index.info().usage.calls == len(server.requests) == 8
         assert server.answered_again() == []

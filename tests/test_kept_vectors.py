@@ -42,6 +42,8 @@ def test_the_next_run_finds_what_was_put(index_path: Path) -> None:
     assert keeps_vectors(index_path)
     assert found(index_path, *TEXTS, "four") == [*VECTORS.tolist(), None]
     assert found(index_path, "one", encoder="another") == [None]
+    assert KeptVectors(index_path).holds("encoder", "one")
+    assert not KeptVectors(index_path).holds("encoder", "four")
     assert b"three" not in index_path.with_name("notes.usearch.vectors").read_bytes()
 
 

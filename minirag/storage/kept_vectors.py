@@ -72,6 +72,10 @@ class KeptVectors:
         with self._disk_errors():
             return np.frombuffer(self._read(row), np.int8)
 
+    def holds(self, encoder: str, text: str) -> bool:
+        """Whether it keeps the vector of a text; nothing is opened for it."""
+        return _key(encoder, text) in self._rows
+
     def put(self, encoder: str, texts: Sequence[str], vectors: NDArray[np.int8]) -> None:
         """Keep the vectors of a batch, `(len(texts), dim)`; nothing happens once it is closed.
 
