@@ -46,7 +46,8 @@ class Encoder(Protocol):
         Args:
             texts: Of any length and script; may be empty, and so may each text.
             role: Some models read questions in another way than documents.
-            progress: Called after each batch with the number of texts in it.
+            progress: Called after each batch with the number of texts in it; raises `asyncio.CancelledError` once
+                nobody waits for the vectors any more, which is to be let through.
 
         Raises:
             EncoderError: If the model cannot be loaded or run.
