@@ -82,7 +82,7 @@ def test_tokens_per_minute_are_kept_by_an_estimate_where_answers_say_nothing() -
 
     silent = [Served(text="word " * 80, usage=None)] * 8  # 100 tokens each
     waited, _, _ = run(silent, in_turn, tokens_per_minute=60_000)
-    assert waited > 0.75
+    assert waited > 0.65  # seven waits of a tenth of a second
 
 
 @pytest.mark.parametrize("wrong", [{"requests_per_minute": 0}, {"tokens_per_minute": -1}])
@@ -126,7 +126,7 @@ def test_a_prompt_that_was_too_long_tells_of_the_window() -> None:
         return before, llm.prompt_tokens
 
     (before, after), _, _ = run([status(400, "maximum context length is 4096 tokens")], too_long)
-    assert (before, after) == (9000, 4004)
+    assert (before, after) == (9000, 4000)
 
 
 def test_says_that_nobody_answers(caplog: pytest.LogCaptureFixture) -> None:
