@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from minirag.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from minirag import adapters as adapters
     from minirag import datasets as datasets
@@ -31,8 +33,6 @@ if TYPE_CHECKING:
         Usage,
     )
     from minirag.reembedding import reembed
-
-__version__ = "0.5.0"
 
 __all__ = [
     "AddReport",

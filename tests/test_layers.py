@@ -49,7 +49,7 @@ ROWS = [
     {"minirag.pages"},
     {"minirag.showing", "minirag.output", "minirag.telling"},
     {"minirag.errors", "minirag.json_values", "minirag.ending"},
-    {"minirag.wording", "minirag.redacting"},
+    {"minirag.wording", "minirag.redacting", "minirag.version"},
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 

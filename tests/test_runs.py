@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from minirag import Document, Index, Prompts, ask
+from minirag import Document, Index, Prompts, __version__, ask
 from minirag.encoder import SHIPPED
 from minirag.errors import InputError, LLMSetupError
 from minirag.evaluation.datasets import Dataset, Question, load_dataset
@@ -133,6 +133,7 @@ def test_settings_and_versions_are_kept(index: Index) -> None:
     }
     assert run.versions == library_versions()
     assert {"python", "numpy", "onnxruntime", "usearch"} <= set(run.versions)
+    assert run.versions["minirag"] == __version__  # not what some older installation says of itself
     assert [result.id for result in run.results] == [question.id for question in DEMO.sample(3, seed=5).questions]
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from minirag import __version__
 from minirag.cli.logs import verbose_option
 from minirag.cli.printing import echo_note
 from minirag.telling import debug_option, telling_errors
+from minirag.version import __version__
 
 COMPLETION = "_MINIRAG_COMPLETE"  # the variable by which click is asked for completions
 

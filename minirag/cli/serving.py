@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from minirag import __version__
 from minirag.cli.options import (
     chosen_options,
     index_either_way,
@@ -23,6 +22,7 @@ from minirag.cli.places import require_index, require_index_place
 from minirag.cli.running import command
 from minirag.index import Index
 from minirag.telling import FailedError
+from minirag.version import __version__
 
 
 @command("mcp", epilog="\b\nExample:\n  minirag mcp notes.usearch --about 'minutes of the board'")

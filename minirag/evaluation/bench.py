@@ -150,7 +150,7 @@ def describe_machine() -> dict[str, str | int | None]:
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.machine()}",
         **library_versions(),
     }
 

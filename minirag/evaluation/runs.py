@@ -20,13 +20,14 @@ from minirag.index import Index
 from minirag.records import AddReport, Budget, IndexInfo
 from minirag.storage.store import is_there
 from minirag.strategies import default_strategy
+from minirag.version import __version__
 
 # The settings that say what was asked and how, and not of which state of the index.
 ASKED = (
     *("dataset", "encoder", "encoder_fingerprint", "strategy", "model", "models", "prompts", "k", "read", "options"),
     *("limit", "seed", "scoring"),
 )
-LIBRARIES = ("minirag", "numpy", "onnxruntime", "tokenizers", "usearch", "openai", "litellm")
+LIBRARIES = ("numpy", "onnxruntime", "tokenizers", "usearch", "openai", "litellm")
 
 
 def build_index(
@@ -216,8 +217,8 @@ def save_run(run: Run, folder: str | Path) -> Path:
 
 
 def library_versions() -> dict[str, str]:
-    """Of Python, minirag and the libraries that do the work, as far as they are installed."""
-    found = {"python": platform.python_version()}
+    """Of Python, minirag as it runs, and the libraries that do the work, as far as they are installed."""
+    found = {"python": platform.python_version(), "minirag": __version__}
     for library in LIBRARIES:
         try:
             found[library] = version(library)

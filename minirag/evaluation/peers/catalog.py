@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 
 from minirag.errors import InputError
+from minirag.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +67,4 @@ def pip_requirements(peer: Peer) -> list[str]:
 
 def _this_minirag() -> str:
     checkout = PACKAGE.parent
-    return str(checkout) if (checkout / "pyproject.toml").exists() else f"minirag=={version('minirag')}"
+    return str(checkout) if (checkout / "pyproject.toml").exists() else f"minirag=={__version__}"
