@@ -8,7 +8,7 @@ import pytest
 
 from minirag.llm import LLM, Price
 from minirag.llm.accounting import Shape
-from minirag.llm.catalog import read_providers
+from minirag.llm.catalog import read_providers, read_shipped
 from minirag.llm.prices import find_price, price_given
 from minirag.llm.routing import Route, find_route, find_window
 from minirag.llm.usage import estimate_usage, read_usage
@@ -150,6 +150,7 @@ def test_what_claude_charges_for_its_cache_is_known() -> None:
     assert price == Price(prompt=3e-06, completion=1.5e-05, cached=3e-07, written=3.75e-06)
 
 
+@pytest.mark.skipif("claude-opus-latest" not in read_shipped(), reason="older releases of LiteLLM list no such names")
 def test_what_stands_for_another_model_costs_what_that_does() -> None:
     price = find_price(find_route("claude-opus-latest"))
     assert price is not None

@@ -105,6 +105,7 @@ def test_other_names_and_patterns_of_a_router_are_known_too() -> None:
     assert known(router, "nobody") == (None, 9_000)
 
 
+@pytest.mark.filterwarnings("ignore:Accessing this attribute on the instance is deprecated")  # LiteLLM 1.109's streams
 def test_an_answer_costs_what_its_deployment_does(tmp_path: Path) -> None:
     def failing(request: Request) -> Served:
         return status(500) if request.body["model"] == "ill" else honest(request)
