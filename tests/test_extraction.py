@@ -92,6 +92,26 @@ def test_a_failure_is_shared_by_all_batches_of_a_run() -> None:
     assert reasoner.asked == 1
 
 
+class PerDocument(OfflineReasoner):
+    """A reasoner of one's own to whom more goes into an extraction than text and title."""
+
+    model = "mine"
+    asked = 0
+
+    def version_of(self, passage: Passage) -> str:
+        return passage.document_id
+
+    async def extract(self, passage: Passage, *, title: str) -> Extraction:
+        self.asked += 1
+        return await super().extract(passage, title=title)
+
+
+def test_an_own_reasoner_may_say_that_copies_are_not_alike(path: Path) -> None:
+    reasoner = PerDocument()
+    with Index(path, model=reasoner) as index:
+        assert len(index.add(COPIES[:3], progress=False).added) == reasoner.asked == 3
+
+
 def test_a_reply_is_kept_for_all_documents_that_it_tells_of(path: Path) -> None:
     def serve(request: Request) -> Served:
         return replace(status(401), delay=0.3) if "Lugano" in request.prompt else honest(request)

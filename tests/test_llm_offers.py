@@ -17,6 +17,7 @@ from minirag.llm.routing import find_route
 from minirag.llm.transport import import_litellm
 from minirag.records import Ledger
 from tests.loopback import Loopback, Request, Served, honest, status
+from tests.test_llm_caching import ANSWER
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Items? .+ using the `ReadOnly`:UserWarning"),
@@ -159,19 +160,8 @@ def test_what_an_llm_costs_is_said_where_it_is_made(tmp_path: Path) -> None:
         index.add([AYLWIN], progress=False, max_cost=1)
 
 
-CLAUDE: dict[str, Any] = {
-    "id": "0",
-    "type": "message",
-    "role": "assistant",
-    "model": "claude-sonnet-4-5",
-    "content": [{"type": "text", "text": "Hello"}],
-    "stop_reason": "end_turn",
-    "usage": {"input_tokens": 3, "output_tokens": 1, "cache_read_input_tokens": 2, "cache_creation_input_tokens": 0},
-}
-
-
 def test_claude_behind_a_router_is_told_what_to_cache() -> None:
-    with Loopback([Served(body=CLAUDE)]) as server:
+    with Loopback([Served(body=ANSWER)]) as server:
         base = server.api_base.removesuffix("/v1")
         llm = LLM(router_of(deployment("house", "anthropic/claude-sonnet-4-5", api_base=base)))
         assert asyncio.run(llm.complete(MESSAGES, task="read", ledger=Ledger())) == "Hello"

@@ -25,7 +25,7 @@ class UnreadableReplyError(Exception):
 class _Watched(str):
     """A text of which somebody may look at characters so often, and not for ever.
 
-    json_repair has no limit of its own (its issue 203), and what it does may grow with the square of the length: 68
+    json_repair has no limit of its own (its issue 203), and what it does may grow with the square of the length: 25
     seconds for a reply of 64,000 characters with an apostrophe in every word, in which no other call would go on.
     """
 

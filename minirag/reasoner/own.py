@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from minirag.ending import current_ending, linger
 from minirag.errors import LLMError, LLMReplyError, MiniragError
 from minirag.llm.pacing import Gate
-from minirag.reasoner import Bridged, ReadsAloud, Reasoner, bridging_version
+from minirag.reasoner import Bridged, ReadsAloud, Reasoner, bridging_version, extraction_version
 from minirag.records import (
     Call,
     ContextItem,
@@ -48,6 +48,10 @@ class OwnReasoner:
         self.model, self.version = reasoner.model, reasoner.version
         self.bridging_version = bridging_version(reasoner)
         self.entities_per_call: int = getattr(reasoner, "entities_per_call", 1)  # one that never bridges may have none
+
+    def version_of(self, passage: Passage) -> str:
+        """See `extraction_version`."""
+        return extraction_version(self._reasoner, passage)
 
     async def extract(self, passage: Passage, *, title: str) -> Extraction:
         """As the reasoner does."""

@@ -157,7 +157,7 @@ class Ledger:
         self._part_started = perf_counter()
 
     def of_part(self) -> Usage:
-        """What was taken since `begin_part`, or in all: a difference of two totals could not tell a cost of it.
+        """What was taken since `begin_part`, or in all: of a difference of two totals nobody could tell the cost.
 
         The seconds are wall time, to the millisecond.
         """
